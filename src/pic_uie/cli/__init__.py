@@ -1,0 +1,1 @@
+"""The command `pic-uie`: one module per verb."""

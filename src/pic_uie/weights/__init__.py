@@ -1,0 +1,114 @@
+"""Weights: safetensors with the configuration, a format version and a hash; checked on reading, never pickled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from pic_uie.config import ModelConfig
+from pic_uie.errors import ConfigError, WeightsError
+from pic_uie.files import atomic_write
+from pic_uie.typed_yaml import from_mapping
+from pic_uie.weights.layout import parameter_shapes
+
+FORMAT = "pic-uie-weights-1"
+DEFAULT_PATH = Path(__file__).with_name("pic_uie.safetensors")
+MAX_BYTES = 64 << 20  # the widest model of the paper is 2 MB; anything larger is not ours
+
+Parameters = dict[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Checked parameters by name, with the configuration they belong to and the hash of both."""
+
+    config: ModelConfig
+    parameters: Parameters
+    sha256: str
+
+    @property
+    def short_hash(self) -> str:
+        """The first eight digits of the hash: what goes into a picture's software tag."""
+        return self.sha256[:8]
+
+
+def load(path: str | Path = DEFAULT_PATH) -> Weights:
+    """Reads and checks a weights file.
+
+    Raises:
+        WeightsError: Unreadable, not safetensors, another format, or parameters that are missing, unknown, of the wrong
+            shape or type, not finite, or not those that the hash was taken of.
+    """
+    try:
+        if os.path.getsize(path) > MAX_BYTES:
+            raise WeightsError(f"{path} is larger than {MAX_BYTES >> 20} MB: not PIC-UIE weights")
+        with safetensors.safe_open(str(path), framework="numpy") as file:
+            metadata: dict[str, str] = file.metadata() or {}
+            parameters: Parameters = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    except OSError as error:
+        raise WeightsError(f"cannot read the weights {path}: {error.strerror or error}") from error
+    except (safetensors.SafetensorError, TypeError, ValueError) as error:
+        raise WeightsError(f"{path} is not a safetensors file (pickled checkpoints are never read): {error}") from error
+    if metadata.get("format") != FORMAT:
+        raise WeightsError(f"{path} has format {metadata.get('format')!r}, expected {FORMAT!r}: not PIC-UIE weights")
+    try:
+        config = from_mapping(ModelConfig, json.loads(metadata.get("config", "null")))
+    except (ConfigError, json.JSONDecodeError) as error:
+        raise WeightsError(f"{path} has a configuration that cannot be used: {error}") from error
+    check(config, parameters, str(path))
+    sha256 = digest(config, parameters)
+    if metadata.get("sha256") != sha256:
+        raise WeightsError(
+            f"{path} is damaged: its parameters hash to {sha256}, its header says {metadata.get('sha256')}"
+        )
+    return Weights(config, parameters, sha256)
+
+
+def save(path: str | Path, config: ModelConfig, parameters: Mapping[str, NDArray[np.float32]]) -> Weights:
+    """Checks and writes weights; an existing file is replaced in one step or not at all."""
+    contiguous = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in sorted(parameters.items())}
+    check(config, contiguous, str(path))
+    sha256 = digest(config, contiguous)
+    metadata = {"format": FORMAT, "config": _config_json(config), "sha256": sha256}
+    atomic_write(Path(path), safetensors.numpy.save(contiguous, metadata))
+    return Weights(config, contiguous, sha256)
+
+
+def check(config: ModelConfig, parameters: Mapping[str, NDArray[np.float32]], where: str) -> None:
+    """Raises WeightsError unless names, shapes, types and values fit the configuration."""
+    expected = parameter_shapes(config)
+    missing, unknown = sorted(expected.keys() - parameters.keys()), sorted(parameters.keys() - expected.keys())
+    if missing or unknown:
+        raise WeightsError(
+            f"{where} does not fit its configuration: missing {missing or 'none'}, unknown {unknown or 'none'}"
+        )
+    for name, shape in expected.items():
+        array = parameters[name]
+        if array.dtype != np.float32:
+            raise WeightsError(f"{where}: {name} must be float32, got {array.dtype}")
+        if array.shape != shape:
+            raise WeightsError(f"{where}: {name} must have shape {shape}, got {array.shape}")
+        if not np.all(np.isfinite(array)):
+            raise WeightsError(f"{where}: {name} has values that are not finite")
+
+
+def digest(config: ModelConfig, parameters: Mapping[str, NDArray[np.float32]]) -> str:
+    """Returns the SHA-256 over the configuration and every parameter in the order of their names."""
+    sha256 = hashlib.sha256(_config_json(config).encode())
+    for name in sorted(parameters):
+        sha256.update(name.encode())
+        sha256.update(np.ascontiguousarray(parameters[name], dtype="<f4").tobytes())
+    return sha256.hexdigest()
+
+
+def _config_json(config: ModelConfig) -> str:
+    return json.dumps(asdict(config), sort_keys=True)
