@@ -3,26 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 namespace pic_uie {
 namespace {
-
-float sample(const uint8_t* p, Depth depth) {
-    if (depth == Depth::u8) return float(*p) / 255.0f;
-    if (depth == Depth::u16) {
-        uint16_t s;
-        std::memcpy(&s, p, 2);
-        return float(s) / 65535.0f;
-    }
-    float s;
-    std::memcpy(&s, p, 4);
-    return s;
-}
-
-struct Between {
-    int64_t left, right;
-    float fraction;
-};
 
 Between shrink(int position, int64_t size, int target) {  // half-pixel centres, clamped
     const double x = std::clamp((position + 0.5) * double(size) / target - 0.5, 0.0, double(size - 1));
@@ -31,27 +16,39 @@ Between shrink(int position, int64_t size, int target) {  // half-pixel centres,
 }
 
 // Row `y` of Ĩ, bilinear, channels last, with Σ and Σ² of its pixels from 0.5 on.
-void thumbnail_row(const Image& image, int size, int y, float* out, double* sums) {
+template <typename Sample>
+void thumbnail_row(const Image& image, const std::vector<Between>& columns, int y, float* out, double* sums) {
+    constexpr float unit = std::is_floating_point_v<Sample> ? 1.0f : 1.0f / float(std::numeric_limits<Sample>::max());
     const int64_t step = image.channels == 1 ? 0 : image.channel_stride;
-    const Between rows = shrink(y, image.height, size);
+    const Between rows = shrink(y, image.height, int(columns.size()));
     const uint8_t* data = static_cast<const uint8_t*>(image.data);
     const uint8_t *upper = data + rows.left * image.row_stride, *lower = data + rows.right * image.row_stride;
-    std::fill(sums, sums + 6, 0.0);
-    for (int x = 0; x < size; ++x) {
-        const Between columns = shrink(x, image.width, size);
-        const int64_t left = columns.left * image.pixel_stride, right = columns.right * image.pixel_stride;
-        for (int c = 0; c < 3; ++c) {
-            const int64_t at = c * step;
-            const float a = sample(upper + left + at, image.depth), b = sample(upper + right + at, image.depth);
-            const float d = sample(lower + left + at, image.depth), e = sample(lower + right + at, image.depth);
-            const float top = a + columns.fraction * (b - a), bottom = d + columns.fraction * (e - d);
-            const float value = top + rows.fraction * (bottom - top);
-            out[3 * x + c] = value;
-            const double centred = double(value) - 0.5;
-            sums[c] += centred;
-            sums[3 + c] += centred * centred;
+    auto sample = [](const uint8_t* p) {
+        Sample s;
+        std::memcpy(&s, p, sizeof s);
+        return float(s);
+    };
+    double first[3] = {}, second[3] = {};
+    for (const Between& column : columns) {
+        const int64_t left = column.left * image.pixel_stride, right = column.right * image.pixel_stride;
+        for (int c = 0; c < 3; ++c, ++out) {
+            const float a = sample(upper + left + c * step), b = sample(upper + right + c * step);
+            const float d = sample(lower + left + c * step), e = sample(lower + right + c * step);
+            const float top = a + column.fraction * (b - a), bottom = d + column.fraction * (e - d);
+            *out = (top + rows.fraction * (bottom - top)) * unit;
+            const double centred = double(*out) - 0.5;
+            first[c] += centred;
+            second[c] += centred * centred;
         }
     }
+    std::copy(first, first + 3, sums);
+    std::copy(second, second + 3, sums + 3);
+}
+
+auto thumbnail_row_of(Depth depth) {
+    return depth == Depth::u8    ? thumbnail_row<uint8_t>
+           : depth == Depth::u16 ? thumbnail_row<uint16_t>
+                                 : thumbnail_row<float>;
 }
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
@@ -149,6 +146,7 @@ PredictorBuffers::PredictorBuffers(const Predictor& p) {
         const size_t side = (size >> (i + 1)) + 2;
         maps[i].assign(side * side * p.pitch, 0.0f);
     }
+    columns.resize(size);
     normal.assign(size_t(3) * p.pitch, 0.0f);
     row_sums.assign(size * std::max(p.pitch, 6), 0.0);
 }
@@ -159,9 +157,11 @@ void predict(const Predictor& p, const Kernels& kernels, const Image& image, Pre
     std::vector<double>& row_sums = buffers.row_sums;
     std::vector<double> total(std::max(p.pitch, 6)), descriptor(p.width);
 
+    for (int x = 0; x < size; ++x) buffers.columns[x] = shrink(x, image.width, size);
+    const auto make_row = thumbnail_row_of(image.depth);
     pool.each(size, threads, [&](int64_t y, int) {
         float* row = buffers.thumbnail.data() + (size_t(y + 1) * (size + 2) + 1) * 3;
-        thumbnail_row(image, size, int(y), row, row_sums.data() + 6 * y);
+        make_row(image, buffers.columns, int(y), row, row_sums.data() + 6 * y);
     });
     add_rows(row_sums, size, 6, total);
     double statistics[6];

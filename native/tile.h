@@ -14,7 +14,7 @@ using pic_uie::Job;
 
 constexpr int HALO = pic_uie::constants::HALO;
 constexpr int CHANNELS = pic_uie::constants::REFINER_WIDTH;
-constexpr int BLOCK = 2;  // row pairs that every channel of the refiner makes before the next channel's turn
+constexpr int BLOCK = 4;  // row pairs that every channel of the refiner makes before the next channel's turn
 
 // Pairs of rows that one channel hands from block to block: the last pair of a block is the first input of the next.
 struct Carried {
