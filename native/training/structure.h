@@ -2,7 +2,6 @@
 // Gaussian window 11, σ 1.5, valid region, data range 1, 2x2 means between scales.
 #pragma once
 
-
 #include "buffer.h"
 #include "contract.h"
 
