@@ -68,14 +68,13 @@ def _box_transposed(image: Array, radius: int) -> Array:
     """Returns the mean over 2·radius + 1 rows around each, edges repeated, with rows and columns exchanged."""
     rows, size = image.shape[0], 2 * radius + 1
     padded = np.pad(image, ((radius + 1, radius), (0, 0), (0, 0)), mode="edge")
-    result = np.empty((image.shape[1], rows, image.shape[2]), np.float32)
+    result = np.empty_like(image)
     total = padded[:size].sum(axis=0)
     for row in range(rows):
         total += padded[row + size]
         total -= padded[row]
-        result[:, row] = total
-    result *= np.float32(1 / size)
-    return result
+        np.multiply(total, np.float32(1 / size), out=result[row])
+    return np.ascontiguousarray(result.swapaxes(0, 1))
 
 
 def _srgb_table() -> NDArray[np.uint8]:
