@@ -11,6 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pic_uie.cli.exit_codes import OK, USAGE
+from pic_uie.cli.progress import Progress
 from pic_uie.errors import ImageError
 from pic_uie.files import atomic_write
 
@@ -42,18 +43,18 @@ def run(arguments: argparse.Namespace) -> int:
         return USAGE
     _make_folders(arguments.output)
     skipped = 0
-    for index in range(arguments.count):
-        seed = arguments.seed + index
-        name = f"{seed:06d}_{width}x{height}_{arguments.water or 'any'}.png"  # what it was made of: a resume cannot mix
-        paths = [arguments.output / folder / name for folder in FOLDERS]
-        if not arguments.overwrite and all(path.exists() for path in paths):
-            skipped += 1
-            continue
-        pair = render_pair(height, width, seed, arguments.water)
-        for path, pixels in zip(paths, (pair.input, pair.reference, inverse_depth(pair.distance)), strict=True):
-            _write_png(path, pixels)
-        if not arguments.quiet:
-            _progress(index + 1, arguments.count)
+    with Progress(arguments.count, "synth", arguments.quiet) as progress:
+        for seed in range(arguments.seed, arguments.seed + arguments.count):
+            # The name says what the picture was made of: a resumed run cannot mix settings.
+            name = f"{seed:06d}_{width}x{height}_{arguments.water or 'any'}.png"
+            paths = [arguments.output / folder / name for folder in FOLDERS]
+            if not arguments.overwrite and all(path.exists() for path in paths):
+                skipped += 1
+            else:
+                pair = render_pair(height, width, seed, arguments.water)
+                for path, pixels in zip(paths, (pair.input, pair.reference, inverse_depth(pair.distance)), strict=True):
+                    _write_png(path, pixels)
+            progress.advance()
     if not arguments.quiet:
         kept = f", {skipped} were there already" if skipped else ""
         print(f"{arguments.count - skipped} rendered{kept}: {arguments.output}", file=sys.stderr)
@@ -77,13 +78,6 @@ def _write_png(path: Path, pixels: NDArray[Any]) -> None:
         atomic_write(path, buffer.getvalue())
     except OSError as error:
         raise ImageError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _progress(done: int, count: int) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{done}/{count}", end="\n" if done == count else "", file=sys.stderr, flush=True)
-    elif done % 100 == 0:
-        print(f"{done}/{count}", file=sys.stderr)
 
 
 def _size(text: str) -> tuple[int, int]:
