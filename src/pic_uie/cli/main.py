@@ -15,6 +15,7 @@ from pic_uie.errors import ConfigError, EnvironmentMissingError, PicUieError
 VERBS: dict[str, str] = {
     "depth": "make depth maps with a monocular ONNX network",
     "model": "describe the model: parts, parameters, GFLOPs",
+    "train": "train the model on paired pictures",
     "synth": "render synthetic underwater pictures with their reference and depth",
 }
 
