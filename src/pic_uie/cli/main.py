@@ -13,7 +13,10 @@ from pic_uie.errors import ConfigError, EnvironmentMissingError, PicUieError
 
 # Verb -> one-line help. Each lives in the module of its name with `add_arguments(parser)` and `run(arguments) -> int`.
 VERBS: dict[str, str] = {
+    "depth": "make depth maps with a monocular ONNX network",
     "model": "describe the model: parts, parameters, GFLOPs",
+    "train": "train the model on paired pictures",
+    "synth": "render synthetic underwater pictures with their reference and depth",
 }
 
 
