@@ -30,7 +30,13 @@ class Layer:
     pooled: bool
 
 
-LAYERS = (Layer(0, 4, 2, False), Layer(3, 1, 2, True), Layer(6, 1, 1, True), Layer(8, 1, 1, False), Layer(10, 1, 1, False))
+LAYERS = (
+    Layer(0, 4, 2, False),
+    Layer(3, 1, 2, True),
+    Layer(6, 1, 1, True),
+    Layer(8, 1, 1, False),
+    Layer(10, 1, 1, False),
+)
 
 
 def lpips(pred: Picture, ref: Picture, assets: str | Path | None = None) -> float:
@@ -42,8 +48,10 @@ def lpips(pred: Picture, ref: Picture, assets: str | Path | None = None) -> floa
         assets: Folder of `lpips_alex.npz`; the environment variable PIC_UIE_ASSETS where not given.
     """
     check_pair(pred, ref, smallest=SMALLEST)
-    parameters = {name: array.astype(np.float32, copy=False) for name, array in
-                  published.load(published.LPIPS_ALEX, assets).items()}
+    parameters = {
+        name: array.astype(np.float32, copy=False)
+        for name, array in published.load(published.LPIPS_ALEX, assets).items()
+    }
     x, y = _normalised(pred), _normalised(ref)
     distance = 0.0
     for number, layer in enumerate(LAYERS):
@@ -66,7 +74,9 @@ def _convolve(x: Features, weight: Features, bias: Features, layer: Layer) -> Fe
     matrix = np.ascontiguousarray(weight.reshape(channels_out, -1).T)  # (C·k·k, O)
     padding = (layer.padding, layer.padding)
     padded = np.pad(x, (padding, padding, (0, 0)))
-    patches = sliding_window_view(padded, (side, side), axis=(0, 1))[:: layer.stride, :: layer.stride]  # (h, w, C, k, k)
+    patches = sliding_window_view(padded, (side, side), axis=(0, 1))[
+        :: layer.stride, :: layer.stride
+    ]  # (h, w, C, k, k)
     rows, columns = patches.shape[:2]
     result = np.empty((rows, columns, channels_out), dtype=np.float32)
     strip = max(1, PATCH_BUDGET // (columns * len(matrix)))
