@@ -33,7 +33,7 @@ LPIPS_ALEX = Asset(
     sha256="e45a36d5622885bcc5ae4ee7079f82fe7b18b25e38a29dc6b9327359608090cd",
     origin=(
         "the convolutions of torchvision's AlexNet (alexnet-owt-7be5be79.pth) as features.{0,3,6,8,10}.{weight,bias} "
-        "and the v0.1 heads of the lpips package (lpips/weights/v0.1/alex.pth) as lin0..lin4, float32, in one numpy.savez"
+        "and the v0.1 heads of the lpips package (lpips/weights/v0.1/alex.pth) as lin0..lin4, float32, by numpy.savez"
     ),
 )
 NIQE_PRISTINE = Asset(

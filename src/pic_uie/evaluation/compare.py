@@ -11,6 +11,7 @@ import numpy as np
 from pic_uie.errors import ConfigError, DataError, did_you_mean
 from pic_uie.evaluation import statistics
 from pic_uie.evaluation.metrics import METRICS
+from pic_uie.evaluation.report import title
 from pic_uie.evaluation.results import Result
 from pic_uie.evaluation.tables import number, render
 
@@ -98,9 +99,8 @@ def summary_table(differences: dict[str, Difference], name_a: str, name_b: str) 
         mean = float(np.mean(list(d.by_name.values())))
         interval = f"{number(d.low, decimals, signed=True)} .. {number(d.high, decimals, signed=True)}"
         means = [number(value, decimals) for value in (d.mean_a, d.mean_b)]
-        title = f"{METRICS[metric].title} {'↑' if METRICS[metric].higher_is_better else '↓'}"
         tally = f"{d.wins}:{d.losses}"
-        rows.append([title, *means, number(mean, decimals, signed=True), interval, f"{d.p_value:.2g}", tally])
+        rows.append([title(metric), *means, number(mean, decimals, signed=True), interval, f"{d.p_value:.2g}", tally])
     header = ["metric", f"A {name_a}", f"B {name_b}", "B - A", "95 % interval", "Wilcoxon p", "B better : worse"]
     return render(header, rows)
 

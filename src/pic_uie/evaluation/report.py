@@ -9,7 +9,7 @@ from pic_uie.evaluation.metrics import METRICS
 from pic_uie.evaluation.results import Result, Summary
 from pic_uie.evaluation.tables import number, render
 
-PAPER_RESIZE = "paper-256"  # the only way of resizing whose numbers are the paper's to compare with
+PAPER_RESIZES = ("paper-256", "from-256")  # how the paper's numbers were made; others stand only in the last table
 
 
 def text(result: Result) -> str:
@@ -17,10 +17,10 @@ def text(result: Result) -> str:
     column = result.protocol.get("paper")
     parts = [_heading(result)]
     for resize in result.scores:
-        parts.append(f"{resize}\n{_summary_table(result.summaries(resize), column)}")
+        beside = column if resize in PAPER_RESIZES else None
+        parts.append(f"{resize}\n{_summary_table(result.summaries(resize), beside)}")
     if column:
-        compared = PAPER_RESIZE if PAPER_RESIZE in result.scores else next(iter(result.scores))
-        parts.append(_paper_table(result, compared, column))
+        parts.append(_paper_table(result, column))
     return "\n\n".join(parts)
 
 
@@ -38,7 +38,7 @@ def _summary_table(summaries: Mapping[str, Summary], column: Mapping[str, str] |
     for name, summary in summaries.items():
         decimals = METRICS[name].decimals
         interval = f"{number(summary.low, decimals)} .. {number(summary.high, decimals)}"
-        row = [_title(name), number(summary.mean, decimals), interval]
+        row = [title(name), number(summary.mean, decimals), interval]
         if column:
             theirs = published.get(name)
             difference = None if theirs is None else summary.mean - theirs
@@ -48,18 +48,25 @@ def _summary_table(summaries: Mapping[str, Summary], column: Mapping[str, str] |
     return render(header + ["the paper", "difference"] * bool(column), rows)
 
 
-def _paper_table(result: Result, resize: str, column: Mapping[str, str]) -> str:
+def _paper_table(result: Result, column: Mapping[str, str]) -> str:
     table = paper.table(column["table"])
-    summaries = result.summaries(resize)
-    known = [name for name in summaries if name in table.row(paper.ours()).group(column["column"])]
-    rows = []
-    for row in table.rows:
-        group = row.group(column["column"])
-        rows.append([row.name, *(number(group.get(name), METRICS[name].decimals) for name in known)])
-    rows.append([f"{result.method} (this run)", *(number(summaries[n].mean, METRICS[n].decimals) for n in known)])
-    return f"the paper, {table.title}; this run by {resize}\n{render(['method', *map(_title, known)], rows)}"
+    published = {row.name: row.group(column["column"]) for row in table.rows}
+    means = {resize: result.summaries(resize) for resize in result.scores}
+    metrics = [name for name in next(iter(means.values())) if name in published[paper.ours()]]
+    if not metrics:
+        return f"the paper has none of these metrics on {column['column']}"
+    rows = [[name, *(_cell(group.get(metric), metric) for metric in metrics)] for name, group in published.items()]
+    for resize, summaries in means.items():
+        rows.append([f"{result.method}, {resize}", *(_cell(summaries[metric].mean, metric) for metric in metrics)])
+    header = ["method", *(title(metric) for metric in metrics)]
+    return f"beside the paper's {column['column']}\n{render(header, rows)}"
 
 
-def _title(name: str) -> str:
+def _cell(value: float | None, metric: str) -> str:
+    return number(value, METRICS[metric].decimals)
+
+
+def title(name: str) -> str:
+    """Returns the metric's name with an arrow towards better."""
     metric = METRICS[name]
     return f"{metric.title} {'↑' if metric.higher_is_better else '↓'}"

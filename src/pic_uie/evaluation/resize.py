@@ -45,8 +45,9 @@ def _triangle_weights(length: int) -> NDArray[np.float32]:
     support = max(scale, 1.0)  # half the width of the triangle, in source pixels
     centres = (np.arange(SIDE) + 0.5) * scale
     distances = np.abs(np.arange(length) + 0.5 - centres[:, None]) / support
-    weights = np.maximum(0.0, 1.0 - distances)
-    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+    weights: NDArray[np.float64] = np.maximum(0.0, 1.0 - distances)
+    normalised: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+    return normalised.astype(np.float32)
 
 
 # What is done to prediction and reference. `from-256` differs in where the prediction comes from: a 256x256 input.

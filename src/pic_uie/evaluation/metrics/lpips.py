@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from pic_uie.evaluation import assets as published
+from pic_uie.evaluation.assets import LPIPS_ALEX, load
 from pic_uie.evaluation.metrics.pictures import Picture, check_pair
 
 Features = NDArray[np.float32]  # (H, W, C)
@@ -31,11 +31,11 @@ class Layer:
 
 
 LAYERS = (
-    Layer(0, 4, 2, False),
-    Layer(3, 1, 2, True),
-    Layer(6, 1, 1, True),
-    Layer(8, 1, 1, False),
-    Layer(10, 1, 1, False),
+    Layer(0, stride=4, padding=2, pooled=False),
+    Layer(3, stride=1, padding=2, pooled=True),
+    Layer(6, stride=1, padding=1, pooled=True),
+    Layer(8, stride=1, padding=1, pooled=False),
+    Layer(10, stride=1, padding=1, pooled=False),
 )
 
 
@@ -48,10 +48,8 @@ def lpips(pred: Picture, ref: Picture, assets: str | Path | None = None) -> floa
         assets: Folder of `lpips_alex.npz`; the environment variable PIC_UIE_ASSETS where not given.
     """
     check_pair(pred, ref, smallest=SMALLEST)
-    parameters = {
-        name: array.astype(np.float32, copy=False)
-        for name, array in published.load(published.LPIPS_ALEX, assets).items()
-    }
+    published = load(LPIPS_ALEX, assets)
+    parameters = {name: array.astype(np.float32, copy=False) for name, array in published.items()}
     x, y = _normalised(pred), _normalised(ref)
     distance = 0.0
     for number, layer in enumerate(LAYERS):
@@ -74,9 +72,8 @@ def _convolve(x: Features, weight: Features, bias: Features, layer: Layer) -> Fe
     matrix = np.ascontiguousarray(weight.reshape(channels_out, -1).T)  # (C·k·k, O)
     padding = (layer.padding, layer.padding)
     padded = np.pad(x, (padding, padding, (0, 0)))
-    patches = sliding_window_view(padded, (side, side), axis=(0, 1))[
-        :: layer.stride, :: layer.stride
-    ]  # (h, w, C, k, k)
+    windows = sliding_window_view(padded, (side, side), axis=(0, 1))
+    patches = windows[:: layer.stride, :: layer.stride]  # (h, w, C, k, k), a view
     rows, columns = patches.shape[:2]
     result = np.empty((rows, columns, channels_out), dtype=np.float32)
     strip = max(1, PATCH_BUDGET // (columns * len(matrix)))
@@ -98,4 +95,6 @@ def _max_pool(x: Features) -> Features:
 
 def _unit(x: Features) -> Features:
     """Returns x with every pixel's feature vector scaled to length 1."""
-    return x / (np.sqrt(np.sum(np.square(x), axis=-1, keepdims=True)) + np.float32(1e-10))
+    length = np.sqrt(np.sum(np.square(x), axis=-1, keepdims=True))
+    unit: Features = x / (length + np.float32(1e-10))
+    return unit

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pic_uie.evaluation import assets as published
+from pic_uie.evaluation.assets import NIQE_PRISTINE, load
 from pic_uie.evaluation.metrics.pictures import Picture, Plane, check_picture, opencv
 
 BLOCK = 96
@@ -31,8 +31,8 @@ def niqe(img: Picture, assets: str | Path | None = None) -> float:
         ValueError: A picture without any texture, whose statistics are undefined.
     """
     check_picture(img, smallest=BLOCK)
-    pristine = published.load(published.NIQE_PRISTINE, assets)
-    window = np.asarray(pristine["gaussian_window"], dtype=np.float64)
+    pristine = {name: array.astype(np.float64) for name, array in load(NIQE_PRISTINE, assets).items()}
+    window = pristine["gaussian_window"]
     plane = np.round(img @ np.array([0.299, 0.587, 0.114]))
     height, width = (side - side % BLOCK for side in plane.shape)
     plane = plane[:height, :width]
@@ -41,8 +41,8 @@ def niqe(img: Picture, assets: str | Path | None = None) -> float:
     textured = features[~np.isnan(features).any(axis=1)]
     if len(textured) < 2:
         raise ValueError("NIQE is undefined: fewer than two of the 96x96 blocks have any texture")
-    covariance = (np.asarray(pristine["cov_pris_param"]) + np.cov(textured, rowvar=False)) / 2
-    distance = np.asarray(pristine["mu_pris_param"])[0] - np.nanmean(features, axis=0)
+    covariance = (pristine["cov_pris_param"] + np.cov(textured, rowvar=False)) / 2
+    distance = pristine["mu_pris_param"][0] - np.nanmean(features, axis=0)
     return math.sqrt(float(distance @ np.linalg.pinv(covariance) @ distance))
 
 

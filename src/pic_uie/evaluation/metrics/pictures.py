@@ -72,5 +72,6 @@ def local_mean(plane: Plane) -> Plane:
 def gaussian_taps() -> NDArray[np.float64]:
     """The 1-D Gaussian window, summing to 1."""
     offsets = np.arange(WINDOW) - WINDOW // 2
-    taps: NDArray[np.float64] = np.exp(-(offsets**2) / (2 * SIGMA**2))
-    return taps / taps.sum()
+    taps = np.exp(-(offsets**2) / (2 * SIGMA**2))
+    normalised: NDArray[np.float64] = taps / taps.sum()
+    return normalised
