@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -72,11 +71,12 @@ def _score(arguments: argparse.Namespace) -> int:
     from pic_uie.cli.progress import Progress
     from pic_uie.evaluation import report
     from pic_uie.evaluation.folders import gather
+    from pic_uie.evaluation.machine import usable_cores
     from pic_uie.evaluation.metrics import choose
     from pic_uie.evaluation.results import Result
     from pic_uie.evaluation.scoring import Task, score
 
-    jobs = arguments.jobs if arguments.jobs is not None else len(os.sched_getaffinity(0))
+    jobs = arguments.jobs if arguments.jobs is not None else usable_cores()
     if jobs < 1:
         raise ConfigError(f"--jobs must be at least 1, got {jobs}")
     protocol = _protocol(arguments)

@@ -28,9 +28,10 @@ def opencv_linear(picture: Picture) -> Picture:
 def antialiased(picture: Picture) -> Picture:
     """Returns 256x256 by a triangle filter that widens with the shrinking factor: every source pixel counts."""
     height, width = picture.shape[:2]
-    across = _triangle_weights(width) @ picture.astype(np.float32)  # (H, 256, 3)
-    both = np.tensordot(_triangle_weights(height), across, axes=1)  # (256, 256, 3)
-    return np.clip(np.rint(both), 0, 255).astype(np.uint8)
+    down = _triangle_weights(height) @ picture.reshape(height, -1).astype(np.float32)  # (256, W * 3)
+    both = _triangle_weights(width) @ down.reshape(SIDE, width, 3)  # (256, 256, 3)
+    resized: Picture = np.clip(np.rint(both), 0, 255).astype(np.uint8)
+    return resized
 
 
 def unchanged(picture: Picture) -> Picture:

@@ -18,7 +18,7 @@ from pic_uie.evaluation.reading import read_picture
 from pic_uie.evaluation.resize import RESIZES, SIDE, Resize, opencv_linear
 
 Values = dict[str, float]  # metric -> value
-Scores = dict[Resize, dict[str, Values]]  # way of resizing -> picture -> values
+Scores = dict[str, dict[str, Values]]  # way of resizing -> picture -> values
 SHOWN = 10
 
 

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 TO_XYZ = np.array([[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]])
 WHITE = np.array([0.95047, 1.0, 1.08883])
 SEVEN = 25.0**7
-ROWS = 1 << 16  # pixels at a time: the dozen temporaries stay in the cache
+ROWS = 1 << 14  # pixels at a time: the dozen temporaries stay in the cache
 
 
 def ciede2000(pred: Picture, ref: Picture) -> float:
@@ -40,37 +40,56 @@ def delta_e00(lab1: Floats, lab2: Floats) -> Floats:
     """Returns ΔE00 of each pair of L*a*b* colours, (...,); symmetric."""
     l1, a1, b1 = lab1[..., 0], lab1[..., 1], lab1[..., 2]
     l2, a2, b2 = lab2[..., 0], lab2[..., 1], lab2[..., 2]
-    mean_chroma7 = ((np.hypot(a1, b1) + np.hypot(a2, b2)) / 2) ** 7
-    stretch = 1.5 - 0.5 * np.sqrt(mean_chroma7 / (mean_chroma7 + SEVEN))  # 1 + G
+    stretch = 1.5 - 0.5 * _saturation((_length(a1, b1) + _length(a2, b2)) / 2)  # 1 + G
     a1, a2 = a1 * stretch, a2 * stretch
-    chroma1, chroma2 = np.hypot(a1, b1), np.hypot(a2, b2)
+    chroma1, chroma2 = _length(a1, b1), _length(a2, b2)
     hue1, hue2 = np.arctan2(b1, a1), np.arctan2(b2, a2)
 
     turn = hue2 - hue1
     turn -= 2 * np.pi * np.round(turn / (2 * np.pi))  # the short way round
     product = chroma1 * chroma2
-    d_lightness, d_chroma = l2 - l1, chroma2 - chroma1
-    d_hue = 2 * np.sqrt(product) * np.sin(turn / 2)
-
     lightness, chroma = (l1 + l2) / 2, (chroma1 + chroma2) / 2
     hue = np.where(product > 0, hue1 + turn / 2, hue1 + hue2)  # the middle of the short way; a grey has hue 0
-    weight = (
-        1
-        - 0.17 * np.cos(hue - np.pi / 6)
-        + 0.24 * np.cos(2 * hue)
-        + 0.32 * np.cos(3 * hue + np.pi / 30)
-        - 0.20 * np.cos(4 * hue - np.radians(63))
-    )
-    scale_lightness = 1 + 0.015 * (lightness - 50) ** 2 / np.sqrt(20 + (lightness - 50) ** 2)
-    scale_chroma = 1 + 0.045 * chroma
-    scale_hue = 1 + 0.015 * chroma * weight
     degrees = np.degrees(hue) % 360
-    chroma7 = chroma**7
-    rotation = -2 * np.sqrt(chroma7 / (chroma7 + SEVEN)) * np.sin(np.pi / 3 * np.exp(-(((degrees - 275) / 25) ** 2)))
-    by_lightness, by_chroma, by_hue = d_lightness / scale_lightness, d_chroma / scale_chroma, d_hue / scale_hue
+    off_middle = (lightness - 50) ** 2
+
+    by_lightness = (l2 - l1) / (1 + 0.015 * off_middle / np.sqrt(20 + off_middle))
+    by_chroma = (chroma2 - chroma1) / (1 + 0.045 * chroma)
+    by_hue = 2 * np.sqrt(product) * np.sin(turn / 2) / (1 + 0.015 * chroma * _hue_weight(hue))
+    rotation = -2 * _saturation(chroma) * np.sin(np.pi / 3 * np.exp(-(((degrees - 275) / 25) ** 2)))
     squared = by_lightness**2 + by_chroma**2 + by_hue**2 + rotation * by_chroma * by_hue
     result: Floats = np.sqrt(np.maximum(squared, 0.0))
     return result
+
+
+def _hue_weight(hue: Floats) -> Floats:
+    """Returns T = 1 - 0.17cos(h-30°) + 0.24cos(2h) + 0.32cos(3h+6°) - 0.20cos(4h-63°), from one cosine and one sine."""
+    cos1, sin1 = np.cos(hue), np.sin(hue)
+    cos2, sin2 = cos1 * cos1 - sin1 * sin1, 2 * sin1 * cos1
+    cos3, sin3 = cos2 * cos1 - sin2 * sin1, sin2 * cos1 + cos2 * sin1
+    cos4, sin4 = cos2 * cos2 - sin2 * sin2, 2 * sin2 * cos2
+    c30, s30, c6, s6, c63, s63 = (f(np.radians(angle)) for angle in (30, 6, 63) for f in (np.cos, np.sin))
+    weight: Floats = (
+        1
+        - 0.17 * (cos1 * c30 + sin1 * s30)
+        + 0.24 * cos2
+        + 0.32 * (cos3 * c6 - sin3 * s6)
+        - 0.20 * (cos4 * c63 + sin4 * s63)
+    )
+    return weight
+
+
+def _saturation(chroma: Floats) -> Floats:
+    """Returns √(C⁷ / (C⁷ + 25⁷))."""
+    cubed = chroma * chroma * chroma
+    seventh = cubed * cubed * chroma
+    root: Floats = np.sqrt(seventh / (seventh + SEVEN))
+    return root
+
+
+def _length(a: Floats, b: Floats) -> Floats:
+    length: Floats = np.sqrt(a * a + b * b)
+    return length
 
 
 @functools.cache
