@@ -134,4 +134,6 @@ def execute(rgb, theta, p, steps=False):
     z2 = ((1 - theta["blend"]) * pixels + theta["blend"] * recolored).reshape(z1.shape)
     z2[0] = clip01(z2[0])
     out = clip01(to_rgb(z2))
-    return {"y1": y1, "toned": toned, "y2": y2, "q1": q1, "z1": z1, "z2": z2, "rgb": out, "m": m, "S": S} if steps else out
+    return (
+        {"y1": y1, "toned": toned, "y2": y2, "q1": q1, "z1": z1, "z2": z2, "rgb": out, "m": m, "S": S} if steps else out
+    )
