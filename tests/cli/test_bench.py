@@ -21,20 +21,33 @@ def weights(tmp_path_factory):
 
 def test_bench_writes_what_table_reads(weights, tmp_path, capsys):
     output = tmp_path / "here.json"
-    options = ["--engines", "torch-cpu", "--sizes", "256,64x48", "--warm-up", "1", "--runs", "3", "--threads", "1"]
+    options = [
+        "--engines",
+        "native,torch-cpu",
+        "--sizes",
+        "256,64x48",
+        "--warm-up",
+        "1",
+        "--runs",
+        "3",
+        "--threads",
+        "1",
+    ]
     assert main(["bench", "--weights", weights, *options, "-o", str(output)]) == 0
     captured = capsys.readouterr()
     assert "9,486 parameters (the paper 9,486)" in captured.out
     assert "torch-cpu 64x48" in captured.err
     document = json.loads(output.read_text())
-    (row,) = document["rows"]
-    assert row["sizes"]["256"]["gflops"] == pytest.approx(0.094, abs=5e-4)
-    for measured in row["sizes"].values():
+    native, reference = document["rows"]
+    assert (native["engine"], reference["engine"]) == ("native", "torch-cpu")
+    assert native["sizes"]["256"]["gflops"] == pytest.approx(0.094, abs=5e-4)
+    for measured in [*native["sizes"].values(), *reference["sizes"].values()]:
         assert measured["ms_min"] <= measured["ms_median"] <= measured["ms_max"]
         assert measured["fps"] == pytest.approx(1e3 / measured["ms_mean"])
         assert measured["peak_mb"] > 10
     assert {"processor", "cores", "memory_gb", "system"} <= document["machine"].keys()
 
+    del document["rows"][1]
     document["rows"][0]["sizes"] = {"1080p": {"fps": 12.34}, "4k": {"error": "out of memory"}}
     other = tmp_path / "other.json"
     other.write_text(json.dumps(document))

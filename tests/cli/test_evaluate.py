@@ -140,21 +140,35 @@ def test_compare_refuses_what_cannot_be_compared(case, capsys):
         assert main(["evaluate", "compare", both, str(case / "bad.json")]) == 1
 
 
-def test_weights_are_run_on_the_inputs(case, capsys):
+@pytest.mark.parametrize(("changes", "engine"), [({}, "native"), ({"chroma": "curves"}, "torch")])
+def test_weights_are_run_on_the_inputs(case, changes, engine):
     pytest.importorskip("torch")
-    from pic_uie.model import PicUie
+    from pic_uie.model import ModelConfig, PicUie
 
-    PicUie().save(case / "fresh.safetensors")
+    PicUie(ModelConfig(**changes)).save(case / "fresh.safetensors")
     options = ["--protocol", str(case / "small.yaml"), "--data", str(case / "data"), "-o", str(case / "w")]
     options += ["--weights", str(case / "fresh.safetensors"), "--metrics", "psnr", "--resize", "native,from-256", "-q"]
     assert main(["evaluate", *options]) == 0
     document = json.loads((case / "w.json").read_text())
-    assert document["source"]["kind"] == "weights"
-    assert len(document["source"]["weights_sha256"]) == 64
     assert document["method"] == "fresh"
+    assert document["source"]["kind"] == "weights"
+    assert document["source"]["engine"] == engine
+    assert len(document["source"]["weights_sha256"]) == 64
     first, second = (document["results"][resize]["summary"]["psnr"]["mean"] for resize in ("native", "from-256"))
     assert first == pytest.approx(second, abs=1.0)
     assert first != second
+
+
+def test_both_engines_score_alike(case):
+    pytest.importorskip("torch")
+    from pic_uie import Enhancer, weights
+    from pic_uie.evaluation.predictions import torch_enhance
+    from pic_uie.model import PicUie
+
+    PicUie().save(case / "fresh.safetensors")
+    checked = weights.load(case / "fresh.safetensors")
+    difference = torch_enhance(checked)(scene(5)).astype(int) - Enhancer(checked).enhance(scene(5))
+    assert np.abs(difference).max() <= 1
 
 
 def test_missing_prediction_is_named(case, capsys):
@@ -180,10 +194,12 @@ def test_from_256_takes_only_pictures_of_256(case, capsys):
     assert "inf" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("content", [b"", b"not a picture"])
-def test_unreadable_pictures_are_all_named(case, capsys, content):
+@pytest.mark.parametrize("damage", ["empty", "text", "truncated"])
+def test_unreadable_pictures_are_all_named(case, capsys, damage):
     for stem in ("one", "three"):
-        (case / "good" / f"{stem}.png").write_bytes(content)
+        path = case / "good" / f"{stem}.png"
+        data = path.read_bytes()
+        path.write_bytes({"empty": b"", "text": b"not a picture", "truncated": data[: len(data) // 2]}[damage])
     assert evaluate(case, "-q") == 1
     err = capsys.readouterr().err
     assert "2 of 3 pictures could not be scored" in err

@@ -1,4 +1,4 @@
-"""What `pic-uie bench` can run: PyTorch on every device that it finds."""
+"""What `pic-uie bench` can run: the native engine, and PyTorch on every device that it finds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pic_uie import weights as weights_file
+from pic_uie.enhancer import Enhancer
 from pic_uie.evaluation import machine
 from pic_uie.evaluation.metrics.pictures import Picture
 
@@ -49,6 +50,12 @@ def available() -> dict[str, dict[str, str]]:
     return {name: device for name, device in devices.items() if device is not None}
 
 
+def _prepare_native(picture: Picture, weights: Path | None, threads: int | None) -> Runner:
+    enhancer = Enhancer(weights, threads)
+    result = np.empty_like(picture)
+    return Runner(lambda: enhancer.enhance(picture, out=result), _nothing, machine.peak_resident_bytes)
+
+
 def _prepare_torch(kind: str) -> Callable[[Picture, Path | None, int | None], Runner]:
     def prepare(picture: Picture, weights: Path | None, threads: int | None) -> Runner:
         import torch
@@ -78,7 +85,7 @@ def _nothing() -> None:
     """A processor has finished when the call returns."""
 
 
-def _processor() -> dict[str, str]:
+def _processor() -> dict[str, str] | None:
     return {"name": machine.processor(), "type": "CPU"}
 
 
@@ -110,6 +117,7 @@ def _torch() -> Any:
 
 
 ENGINES: dict[str, Engine] = {
+    "native": Engine(_prepare_native, _processor),  # 8-bit picture in, 8-bit picture out
     "torch-cpu": Engine(_prepare_torch("cpu"), _torch_processor),
     "torch-cuda": Engine(_prepare_torch("cuda"), _torch_cuda),
     "torch-mps": Engine(_prepare_torch("mps"), _torch_mps),

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from pic_uie import weights as weights_file
-from pic_uie.errors import EnvironmentMissingError
+from pic_uie.enhancer import Enhancer
+from pic_uie.errors import ConfigError, EnvironmentMissingError
 from pic_uie.evaluation.metrics.pictures import Picture
 
 Enhance = Callable[[Picture], Picture]
@@ -44,7 +45,11 @@ def from_weights(path: Path | None = None, name: str | None = None) -> Source:
     """
     path = path or weights_file.DEFAULT_PATH
     checked = weights_file.load(path)
-    engine, enhance = _engine(path, checked)
+    enhance: Enhance
+    try:
+        engine, enhance = "native", Enhancer(checked, threads=1).enhance  # pictures run side by side instead
+    except ConfigError:  # a variant that only PyTorch runs
+        engine, enhance = "torch", torch_enhance(checked)
     return Source(name or path.stem, enhance, {"kind": "weights", "engine": engine, "weights_sha256": checked.sha256})
 
 
@@ -72,7 +77,3 @@ def torch_enhance(checked: weights_file.Weights) -> Enhance:
         return np.ascontiguousarray(quantised)
 
     return enhance
-
-
-def _engine(path: Path, checked: weights_file.Weights) -> tuple[str, Enhance]:
-    return "torch", torch_enhance(checked)

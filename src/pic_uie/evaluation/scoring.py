@@ -14,8 +14,8 @@ from pic_uie.evaluation.folders import Case
 from pic_uie.evaluation.metrics import Metric
 from pic_uie.evaluation.metrics.pictures import Picture, size
 from pic_uie.evaluation.predictions import Enhance
-from pic_uie.evaluation.reading import read_picture
 from pic_uie.evaluation.resize import RESIZES, SIDE, Resize, opencv_linear
+from pic_uie.images import read_rgb8
 
 Values = dict[str, float]  # metric -> value
 Scores = dict[str, dict[str, Values]]  # way of resizing -> picture -> values
@@ -85,9 +85,9 @@ def _collect(futures: Mapping[Future[dict[Resize, Values]], Case], task: Task) -
 
 
 def _score_case(case: Case, task: Task) -> dict[Resize, Values]:
-    source = read_picture(case.input) if case.input is not None else None
-    reference = read_picture(case.reference) if case.reference is not None else None
-    finished = read_picture(case.prediction) if case.prediction is not None else None
+    source = read_rgb8(case.input) if case.input is not None else None
+    reference = read_rgb8(case.reference) if case.reference is not None else None
+    finished = read_rgb8(case.prediction) if case.prediction is not None else None
     full_size: Picture | None = None  # made once for all ways of resizing that use it
     values: dict[Resize, Values] = {}
     for resize in task.resizes:
