@@ -6,6 +6,7 @@ import pytest
 
 from pic_uie.cli.main import main
 from pic_uie.evaluation import efficiency
+from pic_uie.evaluation.hardware_table import doubts
 
 torch = pytest.importorskip("torch")
 
@@ -56,6 +57,24 @@ def test_bench_writes_what_table_reads(weights, tmp_path, capsys):
     assert any(line.startswith("Jetson Orin NX") and line.endswith("5.9") for line in lines)
     assert any(line.startswith("RTX 4090") and line.endswith("55.0") for line in lines)
     assert lines[-1].split()[-2:] == ["12.3", "-"]
+
+
+@pytest.mark.parametrize(
+    ("load", "slowest", "expected"),
+    [
+        (0.1, 11.0, []),
+        (None, 11.0, []),
+        (3.0, 11.0, ["busy"]),
+        (0.1, 40.0, ["10.0 to 40.0"]),
+        (3.0, 40.0, ["busy", "40"]),
+    ],
+)
+def test_disturbed_timings_are_not_to_be_quoted(load, slowest, expected):
+    sizes = {"256": {"ms_min": 10.0, "ms_max": slowest}, "4k": {"error": "out of memory"}}
+    row = {"engine": "native", "device": {"type": "CPU"}, "sizes": sizes}
+    found = doubts({"machine": {"load_before": load, "cores": 2}, "rows": [row]})
+    assert len(found) == len(expected)
+    assert all(word in doubt for word, doubt in zip(expected, found, strict=True))
 
 
 def test_a_size_that_the_machine_cannot_carry_is_a_row_with_the_reason(weights, monkeypatch):

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _measure(arguments: argparse.Namespace) -> int:
     from pic_uie.evaluation.efficiency import bench
     from pic_uie.evaluation.engines import available
-    from pic_uie.evaluation.hardware_table import cross_hardware, details
+    from pic_uie.evaluation.hardware_table import cross_hardware, details, doubts
     from pic_uie.files import atomic_write
 
     engines = _words(arguments.engines) if arguments.engines else list(available())
@@ -59,6 +59,8 @@ def _measure(arguments: argparse.Namespace) -> int:
         lambda line: None if arguments.quiet else print(line, file=sys.stderr),
     )
     print(f"{details(document)}\n\n{cross_hardware([document])}")
+    for doubt in doubts(document):
+        print(f"not to be quoted: {doubt}", file=sys.stderr)
     if arguments.output:
         try:
             atomic_write(arguments.output, (json.dumps(document, indent=1) + "\n").encode())

@@ -83,6 +83,7 @@ def bench(
                 f"this machine has no engine {engine!r}; it has {', '.join(present) or 'none'}"
             )
     checked = weights_file.load(weights or weights_file.DEFAULT_PATH)
+    load_before = machine.load_average()  # ours would count from the first run on
     rows = []
     for engine in engines:
         measured = {}
@@ -93,7 +94,7 @@ def bench(
         rows.append({"engine": engine, "device": present[engine], "threads": threads, "sizes": measured})
     return {
         "format": FORMAT,
-        "machine": machine.describe(),
+        "machine": {**machine.describe(), "load_before": load_before},
         "versions": versions(),
         "model": {"params": parameter_count(checked.config), "weights_sha256": checked.sha256},
         "protocol": {"batch": 1, "precision": "fp32", "warm_up": warm_up, "runs": runs, "input": "random"},

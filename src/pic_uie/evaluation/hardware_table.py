@@ -11,6 +11,8 @@ from pic_uie.evaluation.tables import number, render
 
 PAPER_GPU = "RTX 4090"  # its figures stand in the paper's efficiency table, the other machines' in its own
 SHOWN = ("1080p", "4k")
+IDLE = 0.25  # processes per core that an idle machine may have had before the first run
+SPREAD = 1.5  # slowest over fastest run beyond which something else was running
 
 
 def cross_hardware(documents: Sequence[Mapping[str, Any]]) -> str:
@@ -45,6 +47,19 @@ def details(document: Mapping[str, Any]) -> str:
     m, params = document["machine"], document["model"]["params"]
     about = f"{m['processor']}, {m['cores']} cores, {m['memory_gb']} GB, {m['system']} {m['architecture']}"
     return f"{about}\n{params:,} parameters (the paper {ours.get('params'):,})\n{render(header, lines)}"
+
+
+def doubts(document: Mapping[str, Any]) -> list[str]:
+    """Returns why these timings should not be quoted: a machine that was busy, or runs that differ too much."""
+    load, cores = document["machine"].get("load_before"), document["machine"]["cores"]
+    found = []
+    if load is not None and load > IDLE * cores:
+        found.append(f"the machine was busy before the first run: load {load} on {cores} cores")
+    for row in _rows(document):
+        for size, m in row["sizes"].items():
+            if "ms_max" in m and m["ms_max"] > SPREAD * m["ms_min"]:
+                found.append(f"{row['engine']} {size}: runs took {m['ms_min']:.1f} to {m['ms_max']:.1f} ms")
+    return found
 
 
 def _hardware(document: Mapping[str, Any], row: Mapping[str, Any]) -> str:

@@ -40,6 +40,11 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def load_average() -> float | None:
+    """Returns how many processes wanted to run over the last minute; None where the system does not tell."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+
 def peak_resident_bytes() -> int:
     """Returns the most memory that this process has held so far; 0 where the system does not tell."""
     try:
