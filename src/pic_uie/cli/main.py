@@ -17,6 +17,7 @@ VERBS: dict[str, str] = {
     "depth": "make depth maps with a monocular ONNX network",
     "evaluate": "score weights or finished pictures under a protocol; compare results",
     "model": "describe the model: parts, parameters, GFLOPs",
+    "train": "train the model on paired pictures",
     "synth": "render synthetic underwater pictures with their reference and depth",
 }
 
