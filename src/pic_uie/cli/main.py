@@ -13,7 +13,9 @@ from pic_uie.errors import ConfigError, EnvironmentMissingError, PicUieError
 
 # Verb -> one-line help. Each lives in the module of its name with `add_arguments(parser)` and `run(arguments) -> int`.
 VERBS: dict[str, str] = {
+    "bench": "measure speed and memory on this machine; collect rows of many machines",
     "depth": "make depth maps with a monocular ONNX network",
+    "evaluate": "score weights or finished pictures under a protocol; compare results",
     "model": "describe the model: parts, parameters, GFLOPs",
     "train": "train the model on paired pictures",
     "synth": "render synthetic underwater pictures with their reference and depth",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from pic_uie.errors import ConfigError, EnvironmentMissingError, WeightsError
 from pic_uie.files import atomic_write
 from pic_uie.model import PicUie
 from pic_uie.training.config import Recipe
+from pic_uie.weights import make_header, read_header
 
 FORMAT = "pic-uie-training-1"
 
@@ -45,8 +45,8 @@ def save_state(path: Path, state: TrainingState, recipe: Recipe) -> None:
         tensors |= {f"{key}.{name}": moments[key] for key in ("exp_avg", "exp_avg_sq", "step") if key in moments}
     tensors |= {f"average.{name}": parameter.detach() for name, parameter in state.average.named_parameters()}
     facts = {"epoch": state.epoch, "step": state.step, "best_psnr": state.best_psnr}
-    metadata = {"format": FORMAT, "recipe": json.dumps(typed_yaml.to_mapping(recipe)), "facts": json.dumps(facts)}
-    data = safetensors.torch.save({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, metadata)
+    header = make_header(format=FORMAT, recipe=typed_yaml.to_mapping(recipe), **facts)
+    data = safetensors.torch.save({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, header)
     save_or_explain(path, data)
 
 
@@ -59,13 +59,13 @@ def load_state(path: Path, state: TrainingState, recipe: Recipe) -> None:
     """
     try:
         with safetensors.safe_open(str(path), framework="pt") as file:
-            metadata: dict[str, str] = file.metadata() or {}
+            header = read_header(file.metadata())
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except (OSError, safetensors.SafetensorError) as error:
         raise WeightsError(f"cannot read the training state {path}: {error}") from error
-    if metadata.get("format") != FORMAT:
-        raise WeightsError(f"{path} has format {metadata.get('format')!r}, expected {FORMAT!r}: not a training state")
-    stored = typed_yaml.from_mapping(Recipe, json.loads(metadata["recipe"]))
+    if header.get("format") != FORMAT:
+        raise WeightsError(f"{path} has format {header.get('format')!r}, expected {FORMAT!r}: not a training state")
+    stored = typed_yaml.from_mapping(Recipe, header["recipe"])
     if stored != recipe:
         raise ConfigError(
             f"{path} was made by another recipe ({_differences(stored, recipe)}): train to another folder"
@@ -80,8 +80,7 @@ def load_state(path: Path, state: TrainingState, recipe: Recipe) -> None:
                 state.optimizer.state[parameter] = moments
     except (KeyError, RuntimeError) as error:
         raise WeightsError(f"{path} is incomplete or damaged: {error}") from error
-    facts = json.loads(metadata["facts"])
-    state.epoch, state.step, state.best_psnr = facts["epoch"], facts["step"], facts["best_psnr"]
+    state.epoch, state.step, state.best_psnr = header["epoch"], header["step"], header["best_psnr"]
 
 
 def save_or_explain(path: Path, data: bytes) -> None:
