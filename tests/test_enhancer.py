@@ -341,7 +341,7 @@ def default_weights(monkeypatch, tmp_path):
 
 
 def test_enhance_takes_arrays_pil_images_and_paths(default_weights, tmp_path):
-    Image = pytest.importorskip("PIL.Image")  # noqa: N806
+    Image = pytest.importorskip("PIL.Image")
     array = pixels(15, 40, 50, np.uint8)
     wanted = BEST.enhance(array, strength=0.5)
     np.testing.assert_array_equal(pic_uie.enhance(array, strength=0.5), wanted)

@@ -15,6 +15,7 @@ from pic_uie.errors import ConfigError, EnvironmentMissingError, PicUieError
 VERBS: dict[str, str] = {
     "bench": "measure speed and memory on this machine; collect rows of many machines",
     "depth": "make depth maps with a monocular ONNX network",
+    "doctor": "say what this installation runs with and what is missing",
     "evaluate": "score weights or finished pictures under a protocol; compare results",
     "model": "describe the model: parts, parameters, GFLOPs",
     "train": "train the model on paired pictures",
