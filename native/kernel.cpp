@@ -248,7 +248,6 @@ double multiply_adds(int64_t rounds) {
 }  // namespace
 
 void convolve_row(const pic_uie::Convolution&, int row);
-void deviation_row(const pic_uie::Normalisation&, int row);
 void normalise_row(const pic_uie::Normalisation&, int row);
 
 #define PIC_UIE_STRING_(x) #x
@@ -256,8 +255,7 @@ void normalise_row(const pic_uie::Normalisation&, int row);
 
 extern const pic_uie::Kernels kernels;
 const pic_uie::Kernels kernels = {
-    PIC_UIE_STRING(PIC_UIE_ISA), LANES,          scratch_floats, first_pass, second_pass,
-    convolve_row,                deviation_row,  normalise_row,  multiply_adds,
+    PIC_UIE_STRING(PIC_UIE_ISA), LANES, scratch_floats, first_pass, second_pass, convolve_row, normalise_row, multiply_adds,
 };
 
 }  // namespace PIC_UIE_ISA

@@ -30,8 +30,8 @@ struct Between {
 // What one prediction needs; kept between calls.
 struct PredictorBuffers {
     std::vector<Between> columns;
-    std::vector<float> thumbnail, maps[3], normal;
-    std::vector<double> row_sums;
+    std::vector<float> thumbnail, maps[3], normal, row_sums;
+    std::vector<double> pixel_sums;
 
     explicit PredictorBuffers(const Predictor& predictor);
 };
