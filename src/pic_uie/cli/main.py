@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
 from pic_uie import __version__
-from pic_uie.cli.exit_codes import ENVIRONMENT, FAILED, INTERRUPTED, USAGE
+from pic_uie.cli.exit_codes import ENVIRONMENT, FAILED, INTERRUPTED, OK, USAGE
 from pic_uie.errors import ConfigError, EnvironmentMissingError, PicUieError
 
 # Verb -> one-line help. Each lives in the module of its name with `add_arguments(parser)` and `run(arguments) -> int`.
@@ -33,9 +34,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name in argv[:1]:  # only the verb in use is imported: start-up stays short
             module = importlib.import_module(f"pic_uie.cli.{name}")
             module.add_arguments(verb)
-    arguments = parser.parse_args(argv)
+    arguments, rest = parser.parse_known_args(argv)
+    if rest:  # argparse takes key=value words in one place only; they may stand anywhere
+        if "overrides" not in arguments or any(word.startswith("-") or "=" not in word for word in rest):
+            parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        arguments.overrides += rest
     try:
-        return int(module.run(arguments))
+        code = int(module.run(arguments))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader of our output, as in `| head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except KeyboardInterrupt:
         return INTERRUPTED
     except EnvironmentMissingError as error:
