@@ -19,13 +19,20 @@ def calibrate(z: Tensor, mean: Tensor, recolor: Tensor, blend: Tensor) -> Tensor
         recolor: G, (B, 3, 3).
         blend: α, (B,).
     """
-    m, S = color_statistics(z)
+    m, covariance = color_statistics(z)
+    slope, offset = fold(m, covariance, mean, recolor, blend)
+    return apply_affine(z, slope.to(z.dtype), offset.to(z.dtype))
+
+
+def fold(m: Tensor, covariance: Tensor, mean: Tensor, recolor: Tensor, blend: Tensor) -> tuple[Tensor, Tensor]:
+    """Folds K into one affine map per image: slope (B, 3, 3) and offset (B, 3), in double."""
+    eye = torch.eye(3, dtype=torch.float64, device=m.device)
+    whiten: Tensor = InverseSquareRoot.apply(covariance + c.COVARIANCE_EPS * eye)  # type: ignore[no-untyped-call]
     alpha = blend.double()[:, None, None]
-    eye = torch.eye(3, dtype=torch.float64, device=z.device)
-    whiten: Tensor = InverseSquareRoot.apply(S)  # type: ignore[no-untyped-call]
-    slope = (1.0 - alpha) * eye + alpha * (recolor.double() @ whiten)  # (B, 3, 3)
-    pulled = alpha[:, :, 0] * (mean.double() - (recolor.double() @ whiten @ m[:, :, None])[:, :, 0])  # (B, 3)
-    return apply_affine(z, slope.to(z.dtype), pulled.to(z.dtype))
+    stretch = recolor.double() @ whiten  # G S^(-1/2)
+    slope = (1.0 - alpha) * eye + alpha * stretch
+    offset = alpha * (mean.double()[:, :, None] - stretch @ m[:, :, None])
+    return slope, offset[:, :, 0]
 
 
 def apply_affine(z: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
@@ -34,15 +41,14 @@ def apply_affine(z: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
 
 
 def color_statistics(z: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns m (B, 3) and the regularised covariance S (B, 3, 3) of z (B, 3, H, W), in double.
+    """Returns the mean m (B, 3) and covariance (B, 3, 3; N - 1) of z (B, 3, H, W), in double.
 
-    Single precision would lose the small eigenvalues of S, which S^(-1/2) amplifies a hundredfold.
+    Single precision would lose the small eigenvalues, which S^(-1/2) amplifies a hundredfold.
     """
     pixels = z.flatten(2).double()
     m = pixels.mean(-1)
     centred = pixels - m[:, :, None]
-    S = centred @ centred.transpose(1, 2) / max(pixels.shape[-1] - 1, 1)  # one pixel: covariance 0
-    return m, S + c.COVARIANCE_EPS * torch.eye(3, dtype=S.dtype, device=S.device)
+    return m, centred @ centred.transpose(1, 2) / max(pixels.shape[-1] - 1, 1)  # one pixel: covariance 0
 
 
 class InverseSquareRoot(torch.autograd.Function):

@@ -1,0 +1,145 @@
+"""What the user named → files: files, folders, globs and lists."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pic_uie.errors import ConfigError
+from pic_uie.images.files import read_head
+from pic_uie.images.formats import HEAD_BYTES, by_suffix, sniff
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to enhance.
+
+    Attributes:
+        path: The file.
+        relative: Its place below the folder, glob or list that named it: what a mirrored tree repeats.
+    """
+
+    path: Path
+    relative: Path
+
+
+@dataclass
+class Found:
+    """What the arguments led to.
+
+    Attributes:
+        sources: The files, each once, in the order of the arguments and of their names.
+        ignored: Files in folders that are no pictures, neither by content nor by name.
+    """
+
+    sources: list[Source] = field(default_factory=list)
+    ignored: list[Path] = field(default_factory=list)
+
+
+def find(arguments: Iterable[str], *, recursive: bool = False, outside: Path | None = None) -> Found:
+    """Resolves SRC arguments.
+
+    Args:
+        arguments: Files, folders, globs, `@list.txt`.
+        recursive: Whether folders are searched to the bottom.
+        outside: The folder for results: nothing in it is a source, even when it lies in a source folder.
+
+    Raises:
+        ConfigError: A list cannot be read.
+    """
+    found, seen = Found(), set[str]()
+    excluded = os.path.abspath(outside) if outside is not None else None
+    for source, named in _expand(arguments, recursive, excluded):
+        key = os.path.normcase(os.path.abspath(source.path))
+        if key in seen:
+            continue
+        seen.add(key)
+        if named or _looks_like_a_picture(source.path):
+            found.sources.append(source)
+        else:
+            found.ignored.append(source.path)
+    return found
+
+
+def _expand(arguments: Iterable[str], recursive: bool, excluded: str | None) -> Iterator[tuple[Source, bool]]:
+    """Yields files, with whether the user named the very file: such a file is never passed over in silence."""
+    for argument in arguments:
+        path = Path(argument)
+        if path.is_dir():
+            for file in _walk(path, recursive, excluded):
+                yield Source(file, file.relative_to(path)), False
+        elif argument.startswith("@") and not os.path.lexists(path):
+            yield from _expand_list(Path(argument[1:]), recursive, excluded)
+        elif glob.has_magic(argument) and not os.path.lexists(path):
+            yield from _expand_glob(argument, recursive, excluded)
+        else:
+            yield Source(path, Path(path.name)), True
+
+
+def _expand_list(path: Path, recursive: bool, excluded: str | None) -> Iterator[tuple[Source, bool]]:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError as error:
+        raise ConfigError(f"cannot read the list {path}: {error.strerror}") from error
+    for line in lines:
+        entry = line.strip()
+        if not entry or entry.startswith("#"):
+            continue
+        if Path(entry).is_dir():
+            yield from _expand([entry], recursive, excluded)
+            continue
+        file = Path(entry)
+        stays_inside = not file.is_absolute() and ".." not in file.parts
+        yield Source(file, file if stays_inside else Path(file.name)), True
+
+
+def _expand_glob(pattern: str, recursive: bool, excluded: str | None) -> Iterator[tuple[Source, bool]]:
+    fixed = _fixed_part(Path(pattern))
+    for match in sorted(glob.glob(pattern, recursive=True)):
+        path = Path(match)
+        if path.is_dir():
+            files = _walk(path, recursive, excluded) if recursive else iter(())
+        else:
+            files = iter([path])
+        for file in files:
+            if not _inside(file, excluded):
+                yield Source(file, file.relative_to(fixed)), False
+
+
+def _walk(folder: Path, recursive: bool, excluded: str | None) -> Iterator[Path]:
+    """Yields the files of a folder by name; hidden ones are passed over, links to folders are not followed (loops)."""
+    for base, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if recursive and not name.startswith("."))
+        if _inside(Path(base), excluded) and not _inside(folder, excluded):
+            folders.clear()
+            continue
+        for name in sorted(files):
+            if not name.startswith("."):
+                yield Path(base, name)
+
+
+def _fixed_part(pattern: Path) -> Path:
+    # the leading folders of a glob that hold no wildcard
+    fixed = Path()
+    for part in pattern.parent.parts:
+        if glob.has_magic(part):
+            break
+        fixed /= part
+    return fixed
+
+
+def _inside(path: Path, folder: str | None) -> bool:
+    if folder is None:
+        return False
+    absolute = os.path.abspath(path)
+    return absolute == folder or absolute.startswith(folder + os.sep)
+
+
+def _looks_like_a_picture(path: Path) -> bool:
+    if by_suffix(path) is not None:
+        return True
+    head = read_head(path, HEAD_BYTES)
+    return head is not None and sniff(head) is not None

@@ -1,0 +1,128 @@
+"""A picture in memory: pixels for the model, and all that its file said besides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Pixels = NDArray[np.unsignedinteger[Any]]  # uint8 or uint16
+Space = Literal["grey", "rgb", "cmyk"]
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What travels with the pixels, as raw blocks.
+
+    Attributes:
+        exif: The TIFF-structured block, without any container's prefix.
+        xmp: The XMP packet.
+        iptc: The IPTC (JPEG APP13) block.
+        dpi: Horizontal and vertical dots per inch, where the file gives them.
+    """
+
+    exif: bytes | None = None
+    xmp: bytes | None = None
+    iptc: bytes | None = None
+    dpi: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Colour:
+    """How the file stores colour; `pixels` are always sRGB.
+
+    Attributes:
+        space: The channels of the file.
+        profile: The ICC profile that describes them (None: sRGB is meant).
+        converted: Whether `pixels` were converted from that profile and must be converted back.
+    """
+
+    space: Space = "rgb"
+    profile: bytes | None = None
+    converted: bool = False
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How the file was compressed, so that the result can be compressed alike.
+
+    Attributes:
+        quality: JPEG quality that matches the file's quantisation.
+        subsampled: Whether a JPEG stores chroma at half resolution.
+        lossless: Whether a WebP or AVIF is lossless.
+        compression: Name of a TIFF's compression.
+        bits: Bits per channel of an AVIF or HEIC (8, 10 or 12).
+    """
+
+    quality: int | None = None
+    subsampled: bool | None = None
+    lossless: bool = False
+    compression: str | None = None
+    bits: int | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Pixels and what came with them.
+
+    Attributes:
+        pixels: (H, W, C), sRGB-encoded, uint8 or uint16; C is 1 grey, 2 grey + alpha, 3 RGB, 4 RGB + alpha; upright.
+        format: Name of the file's format.
+        bits: Bits per channel in the file, 8 or 16 (8-bit files in another colour space have 16-bit `pixels`).
+        metadata: EXIF, XMP, IPTC and resolution.
+        colour: The file's own colour space.
+        coding: The file's compression.
+        notes: What was odd about the file but did not stop us.
+    """
+
+    pixels: Pixels
+    format: str = "png"
+    bits: int = 8
+    metadata: Metadata = field(default_factory=Metadata)
+    colour: Colour = field(default_factory=Colour)
+    coding: Coding = field(default_factory=Coding)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Pixels across."""
+        return int(self.pixels.shape[1])
+
+    @property
+    def height(self) -> int:
+        """Pixels down."""
+        return int(self.pixels.shape[0])
+
+    @property
+    def has_alpha(self) -> bool:
+        """Whether the last channel is alpha."""
+        return self.pixels.shape[2] in (2, 4)
+
+    def with_pixels(self, pixels: Pixels) -> Picture:
+        """Returns the same picture with other pixels of the same shape and type."""
+        if pixels.shape != self.pixels.shape or pixels.dtype != self.pixels.dtype:
+            raise ValueError(
+                f"pixels must stay {self.pixels.shape} {self.pixels.dtype}, got {pixels.shape} {pixels.dtype}"
+            )
+        return replace(self, pixels=pixels)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a container says beside its pixels, read without decoding them.
+
+    Attributes:
+        frames: Pictures in the file that are not thumbnails.
+        page: Which one of a TIFF's pages is the picture.
+        exif: The EXIF block where libvips does not hand it out.
+        dpi: Resolution in dots per inch.
+        coding: Compression.
+    """
+
+    frames: int = 1
+    page: int = 0
+    exif: bytes | None = None
+    dpi: tuple[float, float] | None = None
+    coding: Coding = field(default_factory=Coding)

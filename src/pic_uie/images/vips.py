@@ -1,0 +1,102 @@
+"""libvips behind one door: imported late, one thread per call, arrays in and out, its errors in our words."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from pic_uie.errors import EnvironmentMissingError, ImageError
+from pic_uie.images.picture import Pixels, Space
+
+_TYPES = {"uchar": np.uint8, "ushort": np.uint16}
+_INTERPRETATION: dict[tuple[Space, int], str] = {
+    ("grey", 8): "b-w",
+    ("grey", 16): "grey16",
+    ("rgb", 8): "srgb",
+    ("rgb", 16): "rgb16",
+    ("cmyk", 8): "cmyk",
+    ("cmyk", 16): "cmyk",
+}
+
+
+@cache
+def library() -> Any:
+    """Imports pyvips (30 ms) and sets it up for many pictures side by side.
+
+    One libvips thread per operation: a batch runs one picture per core, and more threads would only wait on each other.
+    No operation cache: no picture is decoded twice, and the cache would keep the last hundred of them in memory.
+    """
+    os.environ.setdefault("VIPS_CONCURRENCY", "1")
+    try:
+        import pyvips
+    except (ImportError, OSError) as error:
+        raise EnvironmentMissingError(
+            f"libvips cannot be loaded ({error}); install it with: pip install 'pyvips[binary]'"
+        ) from error
+    pyvips.cache_set_max(0)
+    return pyvips
+
+
+@contextmanager
+def errors_as_image_errors(what: str) -> Iterator[None]:
+    """Turns an error of libvips inside the block into an ImageError that starts with `what`."""
+    vips_error = library().Error
+    try:
+        yield
+    except vips_error as error:
+        raise ImageError(f"{what}: {_first_reason(str(error.detail or error.message))}") from error
+
+
+def open_lazily(loader: str, data: bytes, **options: Any) -> Any:
+    """Reads the header of `data` with one named loader; pixels are decoded only when asked for."""
+    load = getattr(library().Image, f"{loader}_buffer")
+    return load(data, access="sequential", fail_on="error", **options)
+
+
+def to_array(image: Any) -> Pixels:
+    """Decodes an image into (H, W, C)."""
+    kind = _TYPES[image.format]
+    return np.ndarray((image.height, image.width, image.bands), kind, image.write_to_memory())
+
+
+def from_array(pixels: Pixels, space: Space) -> Any:
+    """Wraps a contiguous (H, W, C) array without copying; the array must outlive the image."""
+    height, width, channels = pixels.shape
+    bits = 8 * pixels.itemsize
+    image = library().Image.new_from_memory(pixels.data, width, height, channels, "uchar" if bits == 8 else "ushort")
+    return image.copy(interpretation=_INTERPRETATION[space, bits])
+
+
+def with_block(image: Any, name: str, block: bytes) -> Any:
+    """Attaches a block of metadata."""
+    image = image.copy()
+    image.set_type(library().GValue.blob_type, name, block)
+    return image
+
+
+def block(image: Any, name: str) -> bytes | None:
+    """Returns a block of metadata."""
+    return bytes(image.get(name)) if image.get_typeof(name) else None
+
+
+@cache
+def has_operation(name: str) -> bool:
+    """Tells whether this build of libvips has an operation."""
+    return bool(library().type_find("VipsOperation", name))
+
+
+def built_in_profile(name: str) -> bytes:
+    """Returns one of libvips's own ICC profiles: srgb, p3 or cmyk."""
+    return bytes(library().Operation.call("profile_load", name))
+
+
+def _first_reason(detail: str) -> str:
+    lines = [re.sub(r"^\w+:\s*", "", line.strip()) for line in detail.splitlines() if line.strip()]
+    unique = list(dict.fromkeys(line for line in lines if line))
+    return "; ".join(unique[:2]) or "libvips gives no reason"
