@@ -14,6 +14,7 @@ from pic_uie.errors import ConfigError, EnvironmentMissingError, PicUieError
 # Verb -> one-line help. Each lives in the module of its name with `add_arguments(parser)` and `run(arguments) -> int`.
 VERBS: dict[str, str] = {
     "depth": "make depth maps with a monocular ONNX network",
+    "inspect": "show what the model did to a picture: corrections, steps, statistics",
     "model": "describe the model: parts, parameters, GFLOPs",
     "synth": "render synthetic underwater pictures with their reference and depth",
 }

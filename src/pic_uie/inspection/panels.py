@@ -64,7 +64,7 @@ def chroma(axes: Axes, inspection: Inspection) -> None:
     """Shows U as a deformed grid over the CbCr plane, with the density of the picture's own chroma."""
     steps, lut = inspection.steps, inspection.theta.lut * c.CHROMA_LIMIT
     both = np.concatenate([steps.q.reshape(-1, 2), steps.q1.reshape(-1, 2)])
-    limit = float(np.clip(1.5 * np.quantile(np.abs(both), 0.995), 0.16, 0.5))
+    limit = float(np.clip(1.6 * np.quantile(np.abs(both), 0.98), 0.16, 0.5))
     axis = np.linspace(-limit, limit, 128)
     plane = np.stack([np.full((128, 128), 0.62), *np.meshgrid(axis, axis)], axis=-1)
     axes.imshow(
@@ -74,7 +74,7 @@ def chroma(axes: Axes, inspection: Inspection) -> None:
     density, _, _ = np.histogram2d(steps.q[..., 1].ravel(), steps.q[..., 0].ravel(), bins=[bins, bins])
     veil = np.zeros((96, 96, 4))
     veil[..., :3] = (0.13, 0.19, 0.23)
-    veil[..., 3] = 0.75 * (density / max(density.max(), 1)) ** 0.35
+    veil[..., 3] = 0.9 * (density / max(density.max(), 1)) ** 0.3
     axes.imshow(veil, extent=(-limit, limit, -limit, limit), origin="lower", interpolation="bilinear")
     straight = identity_lut(lut.shape[-1]) * c.CHROMA_LIMIT
     for grid, color, width in ((straight, "white", 0.9), (lut, AFTER, 1.5)):
@@ -146,6 +146,7 @@ def projection(axes: Axes, inspection: Inspection) -> None:
     for z, color, style in ((steps.z1, BEFORE, (0, (5, 2))), (steps.z2, AFTER, "-")):
         mean, covariance = statistics(z)
         outline = mean[1:] + 2 * circle @ np.linalg.cholesky(covariance[1:, 1:]).T
+        axes.plot(outline[:, 0], outline[:, 1], color="white", lw=4)
         axes.plot(outline[:, 0], outline[:, 1], color=color, lw=2, ls=style)
         axes.plot(*mean[1:], marker="o", ms=4, color=color)
         outlines.append(outline)

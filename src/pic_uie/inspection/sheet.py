@@ -72,7 +72,8 @@ def render(inspection: Inspection, kind: str = "png", dpi: int = 120) -> bytes:
     page_width = 2 * MARGIN + COLUMNS * CELL + (COLUMNS - 1) * GAP
     page = _Page(Figure(figsize=(page_width, TITLE + hero_height + rows_height + 0.1), facecolor="white"))
 
-    page.text(MARGIN, 0.3, f"What PIC-UIE did to {inspection.name or 'this picture'}", size=22, weight="bold")
+    name = textwrap.shorten(inspection.name, 80, placeholder=" …") or "this picture"
+    page.text(MARGIN, 0.3, f"What PIC-UIE did to {name}", size=22, weight="bold")
     for column, label, image in ((0, "input", inspection.steps.rgb), (2, "result", inspection.steps.result)):
         axes = page.axes(_left(column), TITLE, hero_width, hero_height)
         panels.picture(axes, image)
@@ -145,7 +146,7 @@ def _calibrated(inspection: Inspection) -> list[Panel]:
         Panel(
             "G   recolouring",
             toward,
-            _plot(panels.matrix, theta.recolor, np.zeros((3, 3)), ("Y", "Cb", "Cr")),
+            _plot(panels.matrix, theta.recolor, zero, ("Y", "Cb", "Cr")),
             ROW_NAMES,
         ),
         Panel("z²", "after the calibration K: the result", _plot(panels.picture, to_rgb(steps.z2))),
@@ -202,7 +203,7 @@ class _Page:
         return self.figure.add_axes(box, projection="3d" if solid else None, anchor="N" if solid else "NW")
 
     def text(self, x: float, y: float, text: str, size: float, **style: Any) -> None:
-        style = {"color": panels.INK, "va": "top"} | style
+        style = {"color": panels.INK, "va": "top", "parse_math": False} | style
         self.figure.text(x / self.width, 1 - y / self.height, text, fontsize=size, **style)
 
     def rule(self, y: float, heading: str) -> None:
