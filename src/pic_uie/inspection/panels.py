@@ -57,7 +57,7 @@ def tone(axes: Axes, inspection: Inspection) -> None:
     axes.plot([0, 1], [0, 1], color=PALE, lw=1, ls=(0, (4, 3)))
     axes.plot(np.linspace(0, 1, curve.size), curve, color=AFTER, lw=2.4)
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ticks(axes, (0, 0.5, 1), (0, 0.5, 1), "Y¹", "Γ(Y¹)")
+    ticks(axes, (0, 0.5, 1), (0, 1), "Y¹", "Γ(Y¹)")
 
 
 def chroma(axes: Axes, inspection: Inspection) -> None:
@@ -143,11 +143,11 @@ def projection(axes: Axes, inspection: Inspection) -> None:
     angle = np.linspace(0, 2 * np.pi, 129)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
     outlines = []
-    for z, color, style in ((steps.z1, BEFORE, (0, (5, 2))), (steps.z2, AFTER, "-")):
+    for z, color in ((steps.z1, BEFORE), (steps.z2, AFTER)):
         mean, covariance = statistics(z)
         outline = mean[1:] + 2 * circle @ np.linalg.cholesky(covariance[1:, 1:]).T
         axes.plot(outline[:, 0], outline[:, 1], color="white", lw=4)
-        axes.plot(outline[:, 0], outline[:, 1], color=color, lw=2, ls=style)
+        axes.plot(outline[:, 0], outline[:, 1], color=color, lw=2)
         axes.plot(*mean[1:], marker="o", ms=4, color=color)
         outlines.append(outline)
     axes.axhline(0, color=PALE, lw=0.7, zorder=0)

@@ -198,7 +198,7 @@ class _Page:
 
     def axes(self, x: float, y: float, width: float, height: float, solid: bool = False) -> Any:
         if solid:  # 3-D axes keep much air around themselves
-            x, y, width, height = x - 0.15, y - 0.1, width + 0.2, height + 0.3
+            x, y, width, height = x - 0.2, y - 0.1, width, min(height, 2.2) + 0.3
         box = (x / self.width, 1 - (y + height) / self.height, width / self.width, height / self.height)
         return self.figure.add_axes(box, projection="3d" if solid else None, anchor="N" if solid else "NW")
 
