@@ -16,6 +16,7 @@ VERBS: dict[str, str] = {
     "depth": "make depth maps with a monocular ONNX network",
     "inspect": "show what the model did to a picture: corrections, steps, statistics",
     "model": "describe the model: parts, parameters, GFLOPs",
+    "train": "train the model on paired pictures",
     "synth": "render synthetic underwater pictures with their reference and depth",
 }
 
