@@ -17,6 +17,7 @@ VERBS: dict[str, str] = {
     "bench": "measure speed and memory on this machine; collect rows of many machines",
     "depth": "make depth maps with a monocular ONNX network",
     "evaluate": "score weights or finished pictures under a protocol; compare results",
+    "inspect": "show what the model did to a picture: corrections, steps, statistics",
     "model": "describe the model: parts, parameters, GFLOPs",
     "train": "train the model on paired pictures",
     "synth": "render synthetic underwater pictures with their reference and depth",
