@@ -12,7 +12,10 @@ from pic_uie.cli.exit_codes import ENVIRONMENT, FAILED, INTERRUPTED, USAGE
 from pic_uie.errors import ConfigError, EnvironmentMissingError, PicUieError
 
 # Verb -> one-line help. Each lives in the module of its name with `add_arguments(parser)` and `run(arguments) -> int`.
-VERBS: dict[str, str] = {}
+VERBS: dict[str, str] = {
+    "enhance": "enhance pictures: files, folders, globs, lists or standard input",
+    "compare": "draw a picture before and after, side by side or split",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
