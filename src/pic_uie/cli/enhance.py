@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Enhances what was named."""
-    from pic_uie.cli.progress import say
+    from pic_uie.cli.display import say
 
     if "-" in arguments.sources or arguments.output == "-":
         from pic_uie.cli.pipe import enhance_stream
@@ -88,7 +88,7 @@ def _plan(arguments: argparse.Namespace) -> tuple[Found, Plan]:
 
 def _enhance(jobs: Sequence[Job], arguments: argparse.Namespace) -> int:
     from pic_uie.batch.ledger import Ledger, Outcome
-    from pic_uie.cli.progress import say
+    from pic_uie.cli.display import say
 
     started = time.monotonic()
     pending: list[Job] = []
@@ -112,7 +112,7 @@ def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace)
 
     from pic_uie.batch import workers
     from pic_uie.batch.process import Settings, process
-    from pic_uie.cli import engine, progress
+    from pic_uie.cli import display, engine
     from pic_uie.cli.signals import stop_on_signals
     from pic_uie.files import remove_stale_parts
 
@@ -136,11 +136,11 @@ def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace)
     stop = threading.Event()
     with (
         stop_on_signals(stop) as interrupted,
-        progress.make(len(pending), quiet=arguments.quiet, verbose=arguments.verbose) as display,
+        display.make(len(pending), quiet=arguments.quiet, verbose=arguments.verbose) as progress,
     ):
         for outcome in workers.run(pending, one, workers=at_a_time, stop=stop):
             ledger.add(outcome)
-            display.advance(outcome)
+            progress.advance(outcome)
             if ledger.disk_full_in_a_row >= _DISK_FULL_LIMIT:
                 stop.set()
     if interrupted.is_set():
@@ -175,7 +175,7 @@ def _print_plan(jobs: Sequence[Job], overwrite: bool) -> int:
 
 def _tell_ignored(found: Found, planned: Plan, verbose: bool) -> None:
     from pic_uie.batch.ledger import shown
-    from pic_uie.cli.progress import say
+    from pic_uie.cli.display import say
 
     for files, what in ((found.ignored, "no pictures"), (planned.earlier_results, "results of an earlier run")):
         if verbose:

@@ -15,6 +15,9 @@ from pic_uie.errors import ConfigError, EnvironmentMissingError, PicUieError
 VERBS: dict[str, str] = {
     "enhance": "enhance pictures: files, folders, globs, lists or standard input",
     "compare": "draw a picture before and after, side by side or split",
+    "depth": "make depth maps with a monocular ONNX network",
+    "model": "describe the model: parts, parameters, GFLOPs",
+    "synth": "render synthetic underwater pictures with their reference and depth",
 }
 
 

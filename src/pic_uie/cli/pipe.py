@@ -12,7 +12,7 @@ from pic_uie.batch.mapping import Job
 from pic_uie.batch.process import Settings, transform, write_result
 from pic_uie.cli import engine, exit_codes
 from pic_uie.cli.enhance import available_processors
-from pic_uie.cli.progress import say
+from pic_uie.cli.display import say
 from pic_uie.errors import ConfigError, ImageError, PicUieError
 from pic_uie.images.files import read_bytes, size_limit
 from pic_uie.images.formats import by_suffix

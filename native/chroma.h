@@ -1,0 +1,55 @@
+// Chroma: the coupled table U and the transmission gate g of Eq. 3.
+#pragma once
+
+#include "constants.h"
+#include "recipe.h"
+#include "vector.h"
+
+namespace PIC_UIE_ISA {
+namespace {
+
+struct Chroma {
+    vf cb, cr;
+};
+
+// U(q), bilinear, corner samples at ±0.5, clamped at the border. SMALL: at most 8x8 cells (a 9x9 table), each kept as
+// the polynomial c0 + c1·x + c2·y + c3·x·y, whose coefficients fit shuffles.
+template <bool SMALL>
+PIC_UIE_INLINE Chroma map_chroma(vf cb, vf cr, const pic_uie::Recipe& recipe) {
+    constexpr float limit = float(pic_uie::constants::CHROMA_LIMIT);
+    const float cells = float(recipe.grid - 1);
+    const vi last = splat(recipe.grid - 2);
+    vf x = clip01((cb + limit) * (0.5f / limit)) * cells;
+    vf y = clip01((cr + limit) * (0.5f / limit)) * cells;
+    vi column = max(min(truncate(x), last), vi{}), row = max(min(truncate(y), last), vi{});
+    x -= to_float(column);
+    y -= to_float(row);
+    if constexpr (SMALL) {
+        vi cell = row * (recipe.grid - 1) + column;
+        auto polynomial = [&](const float(*c)[64]) PIC_UIE_INLINE_LAMBDA {
+            vf at_top = lookup<64>(c[0], cell) + x * lookup<64>(c[1], cell);
+            return at_top + y * (lookup<64>(c[2], cell) + x * lookup<64>(c[3], cell));
+        };
+        return {polynomial(recipe.cells[0]), polynomial(recipe.cells[1])};
+    } else {
+        vi corner = row * recipe.grid + column;
+        auto bilinear = [&](const float* table) PIC_UIE_INLINE_LAMBDA {
+            vf top = gather(table, corner), bottom = gather(table + recipe.grid, corner);
+            top += x * (gather(table + 1, corner) - top);
+            bottom += x * (gather(table + recipe.grid + 1, corner) - bottom);
+            return limit * (top + y * (bottom - top));
+        };
+        return {bilinear(recipe.lut), bilinear(recipe.lut + int64_t(recipe.grid) * recipe.grid)};
+    }
+}
+
+// q¹ = q + g·(U(q) - q), g = clip₀₁(β + γ(1-t)), Eq. 3.
+template <bool SMALL>
+PIC_UIE_INLINE Chroma correct_chroma(vf cb, vf cr, vf t, const pic_uie::Recipe& recipe) {
+    vf gate = clip01(recipe.beta + recipe.gamma * (1.0f - t));
+    Chroma mapped = map_chroma<SMALL>(cb, cr, recipe);
+    return {cb + gate * (mapped.cb - cb), cr + gate * (mapped.cr - cr)};
+}
+
+}  // namespace
+}  // namespace PIC_UIE_ISA

@@ -1,0 +1,149 @@
+// Rows of pixels in any depth, channel count and stride to three rows of floats in [0, 1], and back.
+#pragma once
+
+#include <cstddef>
+
+#include "pic_uie.h"
+#include "vector.h"
+
+namespace PIC_UIE_ISA {
+namespace {
+
+using pic_uie::Depth;
+using pic_uie::Image;
+
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+typedef uint8_t bytes16_unaligned __attribute__((vector_size(16), aligned(1), may_alias));
+
+PIC_UIE_INLINE bytes16 load_bytes(const uint8_t* p) { return *reinterpret_cast<const bytes16_unaligned*>(p); }
+PIC_UIE_INLINE void store_bytes(uint8_t* p, bytes16 v) { *reinterpret_cast<bytes16_unaligned*>(p) = v; }
+
+PIC_UIE_INLINE const uint8_t* pixel(const Image& image, int64_t y, int64_t x) {
+    return static_cast<const uint8_t*>(image.data) + y * image.row_stride + x * image.pixel_stride;
+}
+PIC_UIE_INLINE bool packed_rgb8(const Image& image) {
+    return image.depth == Depth::u8 && image.channels == 3 && image.channel_stride == 1 && image.pixel_stride == 3;
+}
+
+PIC_UIE_INLINE void widen(bytes16 bytes, float* out) {
+    uint8_t plain[16];
+    store_bytes(plain, bytes);
+    for (int i = 0; i < 16; ++i) out[i] = float(int32_t(plain[i])) * (1.0f / 255.0f);
+}
+
+// 16 packed RGB pixels to three planes: each plane's bytes are every third of 48.
+PIC_UIE_INLINE void decode_16(const uint8_t* p, float* r, float* g, float* b) {
+    bytes16 x = load_bytes(p), y = load_bytes(p + 16), z = load_bytes(p + 32);
+    bytes16 low = __builtin_shuffle(x, y, bytes16{0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 0, 0, 0, 0, 0});
+    widen(__builtin_shuffle(low, z, bytes16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 20, 23, 26, 29}), r);
+    low = __builtin_shuffle(x, y, bytes16{1, 4, 7, 10, 13, 16, 19, 22, 25, 28, 31, 0, 0, 0, 0, 0});
+    widen(__builtin_shuffle(low, z, bytes16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 18, 21, 24, 27, 30}), g);
+    low = __builtin_shuffle(x, y, bytes16{2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 0, 0, 0, 0, 0, 0});
+    widen(__builtin_shuffle(low, z, bytes16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 19, 22, 25, 28, 31}), b);
+}
+
+PIC_UIE_INLINE float read_sample(const uint8_t* p, Depth depth) {
+    if (depth == Depth::u8) return float(int32_t(*p)) * (1.0f / 255.0f);
+    if (depth == Depth::u16) {
+        uint16_t s;
+        __builtin_memcpy(&s, p, 2);
+        return float(int32_t(s)) * (1.0f / 65535.0f);
+    }
+    float s;
+    __builtin_memcpy(&s, p, 4);
+    return s;
+}
+
+template <Depth DEPTH>
+inline void decode_strided(const Image& image, const uint8_t* p, int64_t count, float* r, float* g, float* b) {
+    const int64_t step = image.channels == 1 ? 0 : image.channel_stride;  // grey: R = G = B
+    for (int64_t i = 0; i < count; ++i, p += image.pixel_stride) {
+        r[i] = read_sample(p, DEPTH);
+        g[i] = read_sample(p + step, DEPTH);
+        b[i] = read_sample(p + 2 * step, DEPTH);
+    }
+}
+
+// Pixels [x, x + count) of row y. Writes up to 15 floats beyond the count.
+inline void decode(const Image& image, int64_t y, int64_t x, int64_t count, float* r, float* g, float* b) {
+    const uint8_t* p = pixel(image, y, x);
+    if (!packed_rgb8(image)) {
+        if (image.depth == Depth::u8) return decode_strided<Depth::u8>(image, p, count, r, g, b);
+        if (image.depth == Depth::u16) return decode_strided<Depth::u16>(image, p, count, r, g, b);
+        return decode_strided<Depth::f32>(image, p, count, r, g, b);
+    }
+    int64_t i = 0;
+    for (; i + 16 <= count; i += 16) decode_16(p + 3 * i, r + i, g + i, b + i);
+    if (i < count) {
+        uint8_t rest[48] = {};
+        __builtin_memcpy(rest, p + 3 * i, size_t(3 * (count - i)));
+        decode_16(rest, r + i, g + i, b + i);
+    }
+}
+
+PIC_UIE_INLINE bytes16 narrow(const float* x) {
+    uint8_t plain[16];
+    for (int i = 0; i < 16; ++i) plain[i] = uint8_t(int32_t(x[i] * 255.0f + 0.5f));
+    return load_bytes(plain);
+}
+
+PIC_UIE_INLINE void encode_16(const float* r, const float* g, const float* b, uint8_t* p) {
+    bytes16 x = narrow(r), y = narrow(g), z = narrow(b);
+    bytes16 xy = __builtin_shuffle(x, y, bytes16{0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5});
+    store_bytes(p, __builtin_shuffle(xy, z, bytes16{0, 1, 16, 3, 4, 17, 6, 7, 18, 9, 10, 19, 12, 13, 20, 15}));
+    xy = __builtin_shuffle(x, y, bytes16{21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26});
+    store_bytes(p + 16, __builtin_shuffle(xy, z, bytes16{0, 21, 2, 3, 22, 5, 6, 23, 8, 9, 24, 11, 12, 25, 14, 15}));
+    xy = __builtin_shuffle(x, y, bytes16{0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0});
+    store_bytes(p + 32, __builtin_shuffle(xy, z, bytes16{26, 1, 2, 27, 4, 5, 28, 7, 8, 29, 10, 11, 30, 13, 14, 31}));
+}
+
+PIC_UIE_INLINE void write_sample(uint8_t* p, float x, Depth depth) {
+    if (depth == Depth::u8) {
+        *p = uint8_t(int32_t(x * 255.0f + 0.5f));
+    } else if (depth == Depth::u16) {
+        uint16_t s = uint16_t(int32_t(x * 65535.0f + 0.5f));
+        __builtin_memcpy(p, &s, 2);
+    } else {
+        __builtin_memcpy(p, &x, 4);
+    }
+}
+
+template <Depth DEPTH>
+inline void encode_strided(const Image& out, uint8_t* p, int64_t count, const float* r, const float* g, const float* b) {
+    for (int64_t i = 0; i < count; ++i, p += out.pixel_stride) {
+        write_sample(p, r[i], DEPTH);
+        if (out.channels == 1) continue;  // the caller put the luma in r
+        write_sample(p + out.channel_stride, g[i], DEPTH);
+        write_sample(p + 2 * out.channel_stride, b[i], DEPTH);
+    }
+}
+
+// Floats in [0, 1] to pixels [x, x + count) of row y, rounded half up. Reads up to 15 floats beyond the count.
+inline void encode(const Image& out, int64_t y, int64_t x, int64_t count, const float* r, const float* g,
+                   const float* b) {
+    uint8_t* p = const_cast<uint8_t*>(pixel(out, y, x));
+    if (!packed_rgb8(out)) {
+        if (out.depth == Depth::u8) return encode_strided<Depth::u8>(out, p, count, r, g, b);
+        if (out.depth == Depth::u16) return encode_strided<Depth::u16>(out, p, count, r, g, b);
+        return encode_strided<Depth::f32>(out, p, count, r, g, b);
+    }
+    int64_t i = 0;
+    for (; i + 16 <= count; i += 16) encode_16(r + i, g + i, b + i, p + 3 * i);
+    if (i < count) {
+        uint8_t rest[48];
+        encode_16(r + i, g + i, b + i, rest);
+        __builtin_memcpy(p + 3 * i, rest, size_t(3 * (count - i)));
+    }
+}
+
+// The fourth channel passes through untouched.
+inline void copy_alpha(const Image& in, const Image& out, int64_t y, int64_t x, int64_t count) {
+    const int64_t size = in.depth == Depth::u8 ? 1 : in.depth == Depth::u16 ? 2 : 4;
+    const uint8_t* p = pixel(in, y, x) + 3 * in.channel_stride;
+    uint8_t* q = const_cast<uint8_t*>(pixel(out, y, x)) + 3 * out.channel_stride;
+    for (int64_t i = 0; i < count; ++i, p += in.pixel_stride, q += out.pixel_stride)
+        __builtin_memcpy(q, p, size_t(size));
+}
+
+}  // namespace
+}  // namespace PIC_UIE_ISA

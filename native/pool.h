@@ -1,0 +1,59 @@
+// A thread pool of our own: no OpenMP runtime to clash with PyTorch's, safe to use from many threads at once.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace pic_uie {
+
+class Pool {
+  public:
+    explicit Pool(int threads) : process_(process_id()), threads_(threads) {}
+    ~Pool();
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+
+    int threads() const { return threads_; }
+
+    // Calls work(context, unit, worker) once for each unit in [0, units), on the caller (worker 0) and on at most
+    // threads - 1 helpers (workers 1 ..). Returns when all are done. Helpers are started when first asked for; if the
+    // system refuses to start one, or after a fork, the caller works alone.
+    using Work = void (*)(void* context, int64_t unit, int worker);
+    void run(int64_t units, int threads, Work work, void* context);
+
+    template <typename Function>
+    void each(int64_t units, int threads, Function&& function) {
+        run(units, threads, [](void* f, int64_t unit, int worker) { (*static_cast<Function*>(f))(unit, worker); },
+            &function);
+    }
+
+  private:
+    struct Batch {
+        Work work;
+        void* context;
+        int64_t units;
+        std::atomic<int64_t> next{0};
+        int wanted;       // helpers that may still join
+        int joined = 0;   // helpers that have joined
+        int active = 0;   // helpers at work
+    };
+    static long process_id();
+    static void drain(Batch& batch, int worker);
+    void help();
+    void start_helpers(int count);
+
+    const long process_;
+    const int threads_;
+    std::mutex mutex_;
+    std::condition_variable work_there_, helper_done_;
+    std::deque<Batch*> batches_;
+    std::vector<std::thread> helpers_;
+    bool stopping_ = false;
+};
+
+}  // namespace pic_uie

@@ -1,0 +1,99 @@
+// What the kernels read: θ and the weights in the form the inner loops want, and the cutting of the picture into units.
+// Plain data without functions: shared by files compiled for different instruction sets.
+#pragma once
+
+#include "pic_uie.h"
+
+namespace pic_uie {
+
+// One 3x3 convolution of one channel as F(2,3) of Winograd along y: 4 products make 2 rows, where 6 would.
+struct Taps {
+    float weight[4][3];  // [product][dx]
+    float bias;
+};
+
+struct Refiner {
+    Taps expand[constants::REFINER_WIDTH], depthwise[constants::REFINER_WIDTH], project[constants::REFINER_WIDTH];
+    float project_bias;
+};
+
+// z² = P·z¹ + o once m and S are known (Eq. 4), with the chroma rows scaled for the inverse colour transform.
+struct Affine {
+    float matrix[9], offset[3];
+};
+
+struct Recipe {
+    const float* fields[3];  // t, v, a
+    int field_height, field_width;
+
+    const float* tone;
+    float tone_intervals;
+    bool short_tone;                     // at most 32 intervals: tone_value and tone_step are filled
+    alignas(64) float tone_value[32];
+    alignas(64) float tone_step[32];
+
+    const float* lut;
+    int grid;
+    bool small_lut;                      // at most 8x8 cells: `cells` is filled
+    alignas(64) float cells[2][4][64];   // [Cb', Cr'][1, x, y, xy][cell]
+
+    float beta, gamma;
+    Affine color;  // M, b
+    Refiner refiner;
+};
+
+// A unit is one tile of columns in one strip of rows; units are independent, and fixed by the picture's size alone.
+struct Geometry {
+    int64_t height, width;
+    int segment;                  // pixels per vector lane: a tile is LANES segments wide
+    int64_t tile_width, tiles;
+    int64_t strip_height, strips;
+};
+
+// Σd and Σd·dᵀ of d = z¹ - pivot turned to Σz and Σz·zᵀ in double: Y, Cb, Cr; YY, YCb, YCr, CbCb, CbCr, CrCr.
+struct Sums {
+    double first[3], second[6];
+};
+
+struct Job {
+    Image image, out;
+    float strength;
+    Recipe* recipe;
+    Geometry geometry;
+    float* z;         // z¹: (height, 3, pitch)
+    int64_t pitch;
+    Sums* sums;       // per unit
+    Affine finish;    // for the second pass
+};
+
+// One layer of the predictor's body: (in_size, in_size, in_channels) to half the side; maps have a border of one zero
+// pixel and channels padded to `out_pitch`, a multiple of the vector length.
+struct Convolution {
+    const float* in;
+    float* out;
+    int in_size, in_channels, in_pitch, out_channels, out_pitch;
+    const float *weight, *bias;  // [ky][kx][input][out_pitch], [out_pitch]
+    double* row_sums;            // [row][out_pitch]
+};
+
+struct Normalisation {
+    float* map;
+    int size, pitch;
+    const float *scale, *shift, *mean;  // [pitch]
+    double* row_sums;                   // [row][pitch]
+};
+
+// The functions of one instruction set.
+struct Kernels {
+    const char* name;
+    int lanes;
+    int64_t (*scratch_floats)(const Geometry&);
+    void (*first_pass)(const Job&, int64_t unit, float* scratch);   // Eqs. 2, 3 and the affine and sums of Eq. 4
+    void (*second_pass)(const Job&, int64_t unit, float* scratch);  // the rest of Eq. 4, inverse colour, encoding
+    void (*convolve_row)(const Convolution&, int row);
+    void (*deviation_row)(const Normalisation&, int row);
+    void (*normalise_row)(const Normalisation&, int row);
+    double (*multiply_adds)(int64_t rounds);  // a loop of nothing else; returns how many were done
+};
+
+}  // namespace pic_uie

@@ -1,0 +1,95 @@
+// One unit of work: a tile of columns in a strip of rows, with the scratch memory it needs.
+#pragma once
+
+#include "fields.h"
+#include "recipe.h"
+#include "refiner.h"
+#include "vector.h"
+
+namespace PIC_UIE_ISA {
+namespace {
+
+using pic_uie::Geometry;
+using pic_uie::Job;
+
+constexpr int HALO = pic_uie::constants::HALO;
+constexpr int CHANNELS = pic_uie::constants::REFINER_WIDTH;
+constexpr int BLOCK = 2;  // row pairs that every channel of the refiner makes before the next channel's turn
+
+// Pairs of rows that one channel hands from block to block: the last pair of a block is the first input of the next.
+struct Carried {
+    Pair pair[2];  // by the block's parity
+};
+
+struct Tile {
+    int64_t x, y, width, height;  // pixels of this unit that exist
+    int segment;
+    float *r, *g, *b;  // natural order, from x - HALO on
+    float* natural;    // one row of luminance, natural order, from x - HALO on
+    FieldRows fields;
+
+    Pair toned[BLOCK + 2];  // Γ(Y¹) by pair index modulo BLOCK + 2; segment + 6 vectors a row
+    Pair expanded[BLOCK], deepened[BLOCK];  // hidden rows of the channel at work; segment + 4, + 2 vectors
+    Carried carried_expanded[CHANNELS], carried_deepened[CHANNELS];
+    Pair refined[BLOCK];  // Γ(Y¹) + F(Γ(Y¹)); segment vectors
+
+    // Lanes of hidden rows that lie just outside the picture on the left and right: convolutions see zeros there.
+    int expanded_outside[4 * LANES], deepened_outside[4 * LANES];
+    int expanded_outside_count, deepened_outside_count;
+
+    static int64_t row_vectors(int segment) { return (segment + 2 * HALO + LANES - 1) / LANES * LANES; }
+    static int64_t natural_floats(int segment) { return (int64_t(LANES) * segment + 2 * HALO + 3 * 16) / 16 * 16; }
+
+    static int64_t scratch_floats(const Geometry& geometry) {
+        const int64_t rows = 2 * (3 * BLOCK + BLOCK + 2 + 4 * CHANNELS);
+        return rows * row_vectors(geometry.segment) * LANES + 4 * natural_floats(geometry.segment) +
+               FieldRows::floats(geometry.tile_width + 2 * HALO);
+    }
+
+    Tile(const Job& job, int64_t unit, float* scratch) {
+        const Geometry& geometry = job.geometry;
+        segment = geometry.segment;
+        x = unit % geometry.tiles * geometry.tile_width;
+        y = unit / geometry.tiles * geometry.strip_height;
+        width = x + geometry.tile_width < geometry.width ? geometry.tile_width : geometry.width - x;
+        height = y + geometry.strip_height < geometry.height ? geometry.strip_height : geometry.height - y;
+
+        auto row = [&]() PIC_UIE_INLINE_LAMBDA {
+            float* start = scratch;
+            scratch += row_vectors(segment) * LANES;
+            return reinterpret_cast<vf*>(start);
+        };
+        auto pair = [&]() PIC_UIE_INLINE_LAMBDA {
+            vf* upper = row();
+            return Pair{upper, row()};
+        };
+        for (Pair& p : toned) p = pair();
+        for (int i = 0; i < BLOCK; ++i) expanded[i] = pair(), deepened[i] = pair(), refined[i] = pair();
+        for (int c = 0; c < CHANNELS; ++c)
+            for (int parity = 0; parity < 2; ++parity)
+                carried_expanded[c].pair[parity] = pair(), carried_deepened[c].pair[parity] = pair();
+        for (float** rows : {&r, &g, &b, &natural}) {
+            *rows = scratch;
+            scratch += natural_floats(segment);
+        }
+        fields.start(scratch, *job.recipe, x - HALO, geometry.tile_width + 2 * HALO, geometry.width);
+        expanded_outside_count = find_outside(geometry.width, 2, expanded_outside);
+        deepened_outside_count = find_outside(geometry.width, 1, deepened_outside);
+    }
+
+    // Indices, in floats, of pixels -1 and `picture_width` in a row with `halo` vectors before the tile.
+    int find_outside(int64_t picture_width, int halo, int* outside) const {
+        int count = 0;
+        for (int64_t pixel : {int64_t(-1), picture_width})
+            for (int lane = 0; lane < LANES; ++lane) {
+                int64_t j = pixel - x - int64_t(lane) * segment + halo;
+                if (j >= 0 && j < segment + 2 * halo) outside[count++] = int(j * LANES + lane);
+            }
+        return count;
+    }
+
+    Pair& toned_pair(int64_t index) { return toned[index % (BLOCK + 2)]; }
+};
+
+}  // namespace
+}  // namespace PIC_UIE_ISA

@@ -1,0 +1,56 @@
+// Forward and backward of the executor and of the structural loss, for training on a CPU: what the kernels compute.
+//
+// All arrays are C-contiguous. A call handles one image (executor) or one channel of one image (structure); the
+// caller spreads calls over threads. T is float, or double for checking gradients.
+#pragma once
+
+namespace pic_uie_training {
+
+// Packed parameters of the refiner: expand (16x9), its bias (16), depthwise (16x9), its bias (16), project (16x9), its bias.
+constexpr int kRefinerWidth = 16;
+constexpr int kExpand = 0, kExpandBias = 144, kDepthwise = 160, kDepthwiseBias = 304, kProject = 320, kProjectBias = 464;
+constexpr int kRefinerSize = 465;
+
+constexpr int kScales = 5;  // of MS-SSIM
+
+struct Shape {
+  int height, width;            // of the image
+  int field_height, field_width;  // of t, v, a
+  int tones, grid;              // samples of Γ, samples along a side of U
+};
+
+// What z¹ depends on: the picture, θ without K, and the executor's own parameters; or the gradients of all but the picture.
+template <class T>
+struct Inputs {
+  const T* rgb;                      // (3, H, W)
+  const T *t, *v, *a;                // (h, w)
+  const T *tone, *lut;               // (n), (2, g, g)
+  const T *matrix, *bias;            // (3, 3), (3)
+  const T *beta_gamma, *refiner;     // (2), (465)
+};
+
+template <class T>
+struct Gradients {
+  T *t, *v, *a, *tone, *lut, *matrix, *bias, *beta_gamma, *refiner;  // overwritten
+};
+
+template <class T>
+struct Kernels {
+  // Eqs. 2-3 and the first line of Eq. 4: z¹ (3, H, W), its mean m (3) and covariance (3, 3; N - 1) in double.
+  void (*correct)(const Shape&, const Inputs<T>&, T* z1, double* mean, double* covariance);
+  // Gradients of `correct`, given those of z¹, m and the covariance.
+  void (*correct_backward)(const Shape&, const Inputs<T>&, const T* z1, const double* mean, const T* z1_gradient,
+                           const double* mean_gradient, const double* covariance_gradient, const Gradients<T>&);
+  // The rest of Eq. 4 folded to one affine map, and the inverse colour transform: RGB in [0, 1].
+  void (*finish)(long pixels, const T* z1, const T* slope, const T* offset, T* rgb);
+  // Gradients of `finish`: of z¹ (3, H, W), slope (3, 3), offset (3).
+  void (*finish_backward)(long pixels, const T* z1, const T* slope, const T* offset, const T* rgb_gradient,
+                          T* z1_gradient, double* slope_gradient, double* offset_gradient);
+  // Means over the map of SSIM and of its contrast-structure factor at each scale: (5, 2). `scales` of them are computed.
+  void (*structure)(int height, int width, int scales, const T* x, const T* y, double* means);
+  // Adds Σ coefficient · d mean / dx to x_gradient; coefficients (5, 2).
+  void (*structure_backward)(int height, int width, int scales, const T* x, const T* y, const double* coefficients,
+                             T* x_gradient);
+};
+
+}  // namespace pic_uie_training

@@ -1,0 +1,1 @@
+"""Training: configuration, data, losses, loop, checkpoints."""

@@ -1,0 +1,130 @@
+"""The recipe: everything that decides what a training run does. The defaults are the paper's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+from pic_uie.config import ModelConfig
+from pic_uie.errors import ConfigError
+
+DepthTarget = Literal["aligned", "shuffled", "noise"]
+
+
+@dataclass(frozen=True)
+class LossWeights:
+    """Weight of each term of the objective; 0 switches a term off."""
+
+    l1: float = 1.0
+    red: float = 0.3
+    ssim: float = 0.6
+    ms_ssim: float = 0.4
+    depth: float = 0.1
+    lut_smoothness: float = 0.05
+    lut_monotonicity: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuses negative weights."""
+        for entry in fields(self):
+            if getattr(self, entry.name) < 0.0:
+                raise ConfigError(f"loss.{entry.name} must be >= 0, got {getattr(self, entry.name)}")
+
+
+@dataclass(frozen=True)
+class Optimization:
+    """AdamW with a cosine schedule per epoch, and the moving average that is released.
+
+    Attributes:
+        epochs: Length of the schedule.
+        batch: Pairs a step, over all processes; the last incomplete batch is dropped.
+        learning_rate: At the first epoch; falls to 0 along a cosine.
+        weight_decay: Of AdamW.
+        warmup: Epochs of linear warm-up before the cosine.
+        ema: Decay of the moving average.
+        ema_warmup: Whether the decay starts small, min(ema, (1 + n) / (10 + n)) at step n.
+    """
+
+    epochs: int = 700
+    batch: int = 16
+    learning_rate: float = 3e-4
+    weight_decay: float = 1e-4
+    warmup: int = 0
+    ema: float = 0.999
+    ema_warmup: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuses impossible values."""
+        _require(self.epochs >= 1, "optimization.epochs must be >= 1", self.epochs)
+        _require(self.batch >= 1, "optimization.batch must be >= 1", self.batch)
+        _require(self.learning_rate > 0.0, "optimization.learning_rate must be > 0", self.learning_rate)
+        _require(self.weight_decay >= 0.0, "optimization.weight_decay must be >= 0", self.weight_decay)
+        _require(0 <= self.warmup < self.epochs, "optimization.warmup must be in [0, epochs)", self.warmup)
+        _require(0.0 <= self.ema < 1.0, "optimization.ema must be in [0, 1)", self.ema)
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """What is done to a training pair; geometry is the same for input, target and depth.
+
+    Attributes:
+        flips: Independent horizontal and vertical flips.
+        rotations: Rotation by a multiple of 90 degrees.
+        crop: Smallest side of a random square crop, as a share of the picture (1: no crops); resized back.
+        exposure: Largest change of exposure of the input, in stops; the target stays.
+        cast: Largest change of each channel's gain of the input, in stops; the target stays.
+    """
+
+    flips: bool = True
+    rotations: bool = True
+    crop: float = 1.0
+    exposure: float = 0.0
+    cast: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuses impossible values."""
+        _require(0.1 <= self.crop <= 1.0, "augmentation.crop must be in [0.1, 1]", self.crop)
+        _require(0.0 <= self.exposure <= 4.0, "augmentation.exposure must be in [0, 4]", self.exposure)
+        _require(0.0 <= self.cast <= 4.0, "augmentation.cast must be in [0, 4]", self.cast)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A whole training run.
+
+    Attributes:
+        model: Which model.
+        loss: Weights of the objective.
+        optimization: Optimiser, schedule, moving average.
+        augmentation: What is done to the pairs.
+        size: Side of the training pictures.
+        depth_target: The depth map of the picture itself, of another one, or random noise (the paper's controls).
+        validate_every: Epochs between two validations.
+        seed: Of initial values, order, augmentation.
+    """
+
+    model: ModelConfig = field(default_factory=ModelConfig)
+    loss: LossWeights = field(default_factory=LossWeights)
+    optimization: Optimization = field(default_factory=Optimization)
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    size: int = 256
+    depth_target: DepthTarget = "aligned"
+    validate_every: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuses impossible values."""
+        _require(32 <= self.size <= 4096, "size must be in 32..4096", self.size)
+        if self.loss.ms_ssim > 0.0:
+            _require(self.size >= 176, "size must be >= 176 for the five scales of MS-SSIM", self.size)
+        _require(self.validate_every >= 1, "validate_every must be >= 1", self.validate_every)
+        _require(0 <= self.seed < 2**32, "seed must be in [0, 2^32)", self.seed)
+
+    @property
+    def uses_depth(self) -> bool:
+        """Whether the run needs depth maps."""
+        return self.loss.depth > 0.0 and self.model.output == "corrections"
+
+
+def _require(condition: bool, rule: str, seen: object) -> None:
+    if not condition:
+        raise ConfigError(f"{rule}, got {seen}")

@@ -1,0 +1,81 @@
+"""The executor for training on a CPU: native kernels behind two autograd functions, K's algebra between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pic_uie import _training
+from pic_uie.model.calibration import fold
+from pic_uie.model.executor import Executor
+from pic_uie.model.theta import Theta
+
+
+def supports(rgb: Tensor) -> bool:
+    """Tells whether the kernels can run on this batch (they give no gradient of the picture)."""
+    return rgb.device.type == "cpu" and rgb.dtype in (torch.float32, torch.float64) and not rgb.requires_grad
+
+
+def execute(executor: Executor, rgb: Tensor, theta: Theta) -> Tensor:
+    """Does what `executor(rgb, theta)` does, to rounding, in a fraction of the time and memory."""
+    gate = executor.gate
+    beta_gamma = rgb.new_tensor([1.0, 0.0]) if gate is None else torch.stack([gate.beta, gate.gamma])
+    refiner = torch.cat([parameter.flatten() for parameter in executor.refiner.parameters()])
+    local = (theta.t, theta.v, theta.a, theta.tone, theta.lut, theta.matrix, theta.bias)
+    z1, m, covariance = _Correct.apply(rgb, *local, beta_gamma, refiner)  # type: ignore[no-untyped-call]
+    slope, offset = fold(m, covariance, theta.mean, theta.recolor, theta.blend)
+    enhanced: Tensor = _Finish.apply(z1, slope.to(rgb.dtype), offset.to(rgb.dtype))  # type: ignore[no-untyped-call]
+    return enhanced
+
+
+class _Correct(torch.autograd.Function):
+    """Eqs. 2-3 and the first line of Eq. 4: z¹ with its mean and covariance."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        inputs = tuple(tensor.contiguous() for tensor in inputs)
+        rgb = inputs[0]
+        z1 = torch.empty_like(rgb)
+        mean = rgb.new_empty(len(rgb), 3, dtype=torch.float64)
+        covariance = rgb.new_empty(len(rgb), 3, 3, dtype=torch.float64)
+        _training.correct(*_arrays(*inputs, z1, mean, covariance), torch.get_num_threads())
+        ctx.save_for_backward(*inputs, z1, mean)
+        return z1, mean, covariance
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        *inputs, z1, mean = ctx.saved_tensors
+        batch = len(z1)
+        results = [torch.empty_like(tensor) for tensor in inputs[1:8]]  # t, v, a, tone, lut, matrix, bias
+        shared = [tensor.new_empty(batch, tensor.numel()) for tensor in inputs[8:]]  # beta_gamma, refiner
+        given = [gradient.contiguous() for gradient in gradients]
+        arrays = _arrays(*inputs, z1, mean, *given, *results, *shared)
+        _training.correct_backward(*arrays, torch.get_num_threads())
+        return None, *results, *(per_image.sum(0) for per_image in shared)
+
+
+class _Finish(torch.autograd.Function):
+    """The rest of Eq. 4 as one affine map, and the way back to RGB."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Tensor) -> Tensor:
+        z1, slope, offset = (tensor.contiguous() for tensor in inputs)
+        rgb = torch.empty_like(z1)
+        _training.finish(*_arrays(z1, slope, offset, rgb), torch.get_num_threads())
+        ctx.save_for_backward(z1, slope, offset)
+        return rgb
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+        z1, slope, offset = ctx.saved_tensors
+        dz1 = torch.empty_like(z1)
+        dslope, doffset = (torch.empty_like(tensor, dtype=torch.float64) for tensor in (slope, offset))
+        arrays = _arrays(z1, slope, offset, gradients[0].contiguous(), dz1, dslope, doffset)
+        _training.finish_backward(*arrays, torch.get_num_threads())
+        return dz1, dslope.to(slope.dtype), doffset.to(offset.dtype)
+
+
+def _arrays(*tensors: Tensor) -> list[Any]:
+    return [tensor.detach().numpy() for tensor in tensors]
