@@ -177,7 +177,9 @@ def _enhance_pil(img: PilImage, strength: float) -> PilImage:
     from PIL import Image
 
     if img.mode not in PIL_MODES:
-        raise ValueError(f"PIL mode {img.mode!r} is not one of {', '.join(PIL_MODES)}: convert it, as img.convert('RGB')")
+        raise ValueError(
+            f"PIL mode {img.mode!r} is not one of {', '.join(PIL_MODES)}: convert it, as img.convert('RGB')"
+        )
     pixels = np.asarray(img)
     enhanced = default_enhancer().enhance(pixels, strength=strength)
     result = Image.fromarray(enhanced)

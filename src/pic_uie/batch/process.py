@@ -47,8 +47,8 @@ class Interrupted(Exception):  # noqa: N818 (a request, not an error)
 class ArrayEnhancer(Protocol):
     """What is asked of the engine."""
 
-    def enhance(self, image: Any, *, strength: float = 1.0) -> Any:
-        """Returns the enhanced array."""
+    def enhance(self, img: Any, *, strength: float = 1.0, out: Any = None) -> Any:
+        """Returns the enhanced array, written to `out` (which may be `img`)."""
 
 
 @dataclass(frozen=True)
@@ -149,13 +149,13 @@ def transform(
 
 
 def enhanced(picture: Picture, enhancer: ArrayEnhancer, strength: float) -> Picture:
-    """Enhances the colours of a picture; alpha stays as it is."""
+    """Enhances the colours of a picture, in place; alpha stays as it is."""
     pixels = picture.pixels
     try:
         if pixels.shape[2] == 2:  # grey with alpha, which the engine does not know
-            grey = enhancer.enhance(np.ascontiguousarray(pixels[:, :, :1]), strength=strength)
-            return picture.with_pixels(np.concatenate([grey, pixels[:, :, 1:]], axis=2))
-        return picture.with_pixels(enhancer.enhance(pixels, strength=strength))
+            pixels[:, :, :1] = enhancer.enhance(np.ascontiguousarray(pixels[:, :, :1]), strength=strength)
+            return picture
+        return picture.with_pixels(enhancer.enhance(pixels, strength=strength, out=pixels))
     except ValueError as error:
         raise ImageError(f"cannot be enhanced: {error}") from error
 

@@ -114,9 +114,10 @@ def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace)
     from pic_uie.batch.process import Settings, process
     from pic_uie.cli import display, engine
     from pic_uie.cli.signals import stop_on_signals
+    from pic_uie.enhancer import default_threads
     from pic_uie.files import remove_stale_parts
 
-    processors = available_processors()
+    processors = default_threads()
     at_a_time = min(arguments.jobs or processors, len(pending))
     enhancer, software = engine.load(arguments.weights, arguments.threads or max(1, processors // at_a_time))
     settings = Settings(
@@ -133,7 +134,7 @@ def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace)
     def one(job: Job, reserve: workers.Reserve, check: Callable[[], None]) -> Outcome:
         return process(job, enhancer, settings, reserve=reserve, check=check)
 
-    stop = threading.Event()
+    stop, out_of_space = threading.Event(), False
     with (
         stop_on_signals(stop) as interrupted,
         display.make(len(pending), quiet=arguments.quiet, verbose=arguments.verbose) as progress,
@@ -142,10 +143,11 @@ def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace)
             ledger.add(outcome)
             progress.advance(outcome)
             if ledger.disk_full_in_a_row >= _DISK_FULL_LIMIT:
+                out_of_space = True
                 stop.set()
     if interrupted.is_set():
         return exit_codes.INTERRUPTED
-    return exit_codes.ENVIRONMENT if stop.is_set() or ledger.all_failed_for_space else exit_codes.OK
+    return exit_codes.ENVIRONMENT if out_of_space or ledger.all_failed_for_space else exit_codes.OK
 
 
 def _summary(ledger: Ledger, total: int, seconds: float, code: int) -> str:
@@ -198,11 +200,3 @@ def _refuse_report_over_pictures(report: Path | None, jobs: Sequence[Job]) -> No
     taken = {location(path) for job in jobs for path in (job.source, job.output)}
     if location(report) in taken or by_suffix(report) is not None:
         raise ConfigError(f"--report {report} is the name of a picture; choose another, such as run.jsonl")
-
-
-def available_processors() -> int:
-    """Returns how many processors this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS, Windows
-        return os.cpu_count() or 1

@@ -11,8 +11,8 @@ from pic_uie.batch.ledger import Ledger, Outcome
 from pic_uie.batch.mapping import Job
 from pic_uie.batch.process import Settings, transform, write_result
 from pic_uie.cli import engine, exit_codes
-from pic_uie.cli.enhance import available_processors
 from pic_uie.cli.display import say
+from pic_uie.enhancer import default_threads
 from pic_uie.errors import ConfigError, ImageError, PicUieError
 from pic_uie.images.files import read_bytes, size_limit
 from pic_uie.images.formats import by_suffix
@@ -33,7 +33,7 @@ def enhance_stream(arguments: argparse.Namespace) -> int:
         try:
             data = _read(job.source, arguments.max_pixels)
             outcome.bytes_in = len(data)
-            enhancer, software = engine.load(arguments.weights, arguments.threads or available_processors())
+            enhancer, software = engine.load(arguments.weights, arguments.threads or default_threads())
             settings = Settings(
                 strength=arguments.strength,
                 quality=arguments.quality,
