@@ -146,21 +146,16 @@ def _managed(
 ) -> tuple[Pixels, Colour, tuple[str, ...]]:
     """Returns sRGB pixels, the file's colour space, and notes."""
     notes: tuple[str, ...] = ()
-    if profile is not None and colour.profile_space(profile) != space:
-        profile, notes = None, ("its ICC profile is for another kind of picture and was ignored",)
+    if profile is not None and (fault := colour.fault(profile, space)) is not None:
+        profile, notes = None, (fault,)
     if profile is None and space == "rgb" and exif and exif.is_adobe_rgb:
         profile = colour.ADOBE_RGB
     if profile is None and space == "cmyk":
         profile = colour.default_cmyk_profile()
-    try:
-        if profile is None or colour.is_srgb(profile, space):
-            return pixels, Colour(space, profile), notes
-        own, alpha = np.ascontiguousarray(pixels[:, :, :channels]), pixels[:, :, channels:]
-        converted = colour.to_srgb(own, space, profile)
-    except ImageError as error:
-        if space == "cmyk":
-            raise
-        return pixels, Colour(space), (*notes, f"{error}; taken as sRGB")
+    if profile is None or colour.is_srgb(profile, space):
+        return pixels, Colour(space, profile), notes
+    own, alpha = np.ascontiguousarray(pixels[:, :, :channels]), pixels[:, :, channels:]
+    converted = colour.to_srgb(own, space, profile)
     if alpha.shape[2]:
         converted = np.concatenate([converted, colour.deepened(alpha)], axis=2)
     return converted, Colour(space, profile, converted=True), notes
