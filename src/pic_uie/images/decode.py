@@ -15,7 +15,7 @@ from pic_uie.images import exif as exif_tree
 from pic_uie.images.formats import Format
 from pic_uie.images.ifd import IfdError
 from pic_uie.images.jpeg import EXIF_PREFIX
-from pic_uie.images.picture import Coding, Colour, Facts, Metadata, Picture, Pixels, Space
+from pic_uie.images.picture import Coding, Colour, Facts, Metadata, Picture, Pixels, Space, plausible
 
 MAX_PIXELS = 268_435_456  # 16384 x 16384
 
@@ -122,7 +122,7 @@ def _decode(kind: Format, image: Any, facts: Facts) -> Picture:
     # libheif turns the picture itself; everyone else leaves it to us
     orientation = exif.orientation if exif and kind not in (formats.AVIF, formats.HEIC) else 1
     pixels = upright(pixels, orientation)
-    dpi = facts.dpi or (exif.dpi if exif else None)
+    dpi = plausible(facts.dpi) or plausible(exif.dpi if exif else None)
     if dpi and orientation > 4:
         dpi = dpi[1], dpi[0]
     block = exif_tree.serialise(exif) if exif else None

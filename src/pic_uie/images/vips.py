@@ -53,6 +53,9 @@ def errors_as_image_errors(what: str) -> Iterator[None]:
         yield
     except vips_error as error:
         raise ImageError(f"{what}: {_first_reason(str(error.detail or error.message))}") from error
+    except UnicodeDecodeError as error:  # pyvips trips over messages of libvips that quote bytes of the file
+        library().vips_lib.vips_error_clear()
+        raise ImageError(what) from error
 
 
 def open_lazily(loader: str, data: bytes, **options: Any) -> Any:
