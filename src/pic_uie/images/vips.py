@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Iterator
@@ -32,15 +31,17 @@ def library() -> Any:
 
     One libvips thread per operation: a batch runs one picture per core, and more threads would only wait on each other.
     No operation cache: no picture is decoded twice, and the cache would keep the last hundred of them in memory.
+    No warnings: what matters comes as an error, and pyvips prints a traceback for each one that is not UTF-8.
     """
     os.environ.setdefault("VIPS_CONCURRENCY", "1")
+    os.environ.setdefault("VIPS_WARNING", "1")
     try:
         import pyvips
     except (ImportError, OSError) as error:
         raise EnvironmentMissingError(
             f"libvips cannot be loaded ({error}); install it with: pip install 'pyvips[binary]'"
         ) from error
-    logging.getLogger("pyvips").addHandler(logging.NullHandler())  # what it warns of is in its errors as well
+    pyvips._remove_log_handler()
     pyvips.cache_set_max(0)
     return pyvips
 
