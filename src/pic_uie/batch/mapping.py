@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pic_uie.batch.sources import Source
+from pic_uie.batch.sources import Source, location
 from pic_uie.errors import ConfigError
 from pic_uie.images.formats import FORMATS, by_suffix
 
@@ -126,7 +126,7 @@ def _without_earlier_results(sources: Sequence[Source], suffix: str) -> tuple[li
 def _refuse_collisions(jobs: Sequence[Job]) -> None:
     owner: dict[str, Path] = {}
     for job in jobs:
-        key = _key(job.output)
+        key = location(job.output)
         if key in owner:
             raise ConfigError(
                 f"{owner[key]} and {job.source} would both be written to {job.output}; nothing was done. "
@@ -136,24 +136,20 @@ def _refuse_collisions(jobs: Sequence[Job]) -> None:
 
 
 def _refuse_sources(jobs: Sequence[Job]) -> None:
-    sources = {_key(job.source) for job in jobs}
+    sources = {location(job.source) for job in jobs}
     files = {identity for job in jobs if (identity := _identity(job.source)) is not None}
     for job in jobs:
-        if _key(job.output) in sources or _identity(job.output) in files:
+        if location(job.output) in sources or _identity(job.output) in files:
             raise ConfigError(
                 f"{job.source} would be written to {job.output}, which is a source; nothing was done. "
                 "A source is never overwritten: choose another -o or --suffix"
             )
 
 
-def _key(path: Path) -> str:
-    return os.path.normcase(os.path.join(os.path.realpath(path.parent), path.name))
-
-
 def _identity(path: Path) -> tuple[int, int] | None:
     """Tells files apart where names do not: links, and file systems that ignore case."""
     try:
-        status = os.stat(path)
+        status = path.stat()
     except (OSError, ValueError):
         return None
     return status.st_dev, status.st_ino

@@ -14,13 +14,15 @@ from pic_uie.errors import ConfigError, EnvironmentMissingError, PicUieError
 
 # Verb -> one-line help. Each lives in the module of its name with `add_arguments(parser)` and `run(arguments) -> int`.
 VERBS: dict[str, str] = {
-    "bench": "measure speed and memory on this machine; collect rows of many machines",
-    "depth": "make depth maps with a monocular ONNX network",
-    "evaluate": "score weights or finished pictures under a protocol; compare results",
+    "enhance": "enhance pictures: files, folders, globs, lists or standard input",
+    "compare": "draw a picture before and after, side by side or split",
     "inspect": "show what the model did to a picture: corrections, steps, statistics",
-    "model": "describe the model: parts, parameters, GFLOPs",
+    "evaluate": "score weights or finished pictures under a protocol; compare results",
+    "bench": "measure speed and memory on this machine; collect rows of many machines",
     "train": "train the model on paired pictures",
+    "depth": "make depth maps with a monocular ONNX network",
     "synth": "render synthetic underwater pictures with their reference and depth",
+    "model": "describe the model: parts, parameters, GFLOPs",
 }
 
 
