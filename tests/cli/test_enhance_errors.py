@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 
-import numpy as np
 import pytest
 
 from command import enhance, make, noise, tree
@@ -103,10 +102,6 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def noise(height, width, seed=0):
-    return np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
-
-
 def test_a_full_disk_fails_what_does_not_fit_and_goes_on(here, small_disk, capsys):
     for number in range(4):
         make(here / f"in/{number}.png", pixels=noise(200, 200, number))  # 120 KB each
@@ -131,6 +126,14 @@ def test_a_disk_that_stays_full_ends_the_run_with_exit_4(here, small_disk, capsy
     assert "Free some space and run the same command again to continue" in errors
     assert tree(small_disk) == []
     assert errors.count("cannot write") < 20
+
+
+def test_a_read_only_disk(here, small_disk, capsys):
+    make(here / "a.png")
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    assert enhance("a.png", "-o", small_disk / "b.png") == exit_codes.FAILED
+    assert "the file system is read-only" in capsys.readouterr().err
+    assert enhance("a.png", "-q") == 0
 
 
 def test_a_full_disk_for_the_report_stops_the_run(here, capsys):
