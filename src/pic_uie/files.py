@@ -17,7 +17,7 @@ PART_SUFFIX = ".pic-uie-part"  # a killed run may leave such a file; it is never
 _counter = itertools.count()
 
 
-def atomic_write(path: Path, data: bytes, *, overwrite: bool = True) -> None:
+def atomic_write(path: Path, data: bytes | memoryview, *, overwrite: bool = True) -> None:
     """Writes `data` under a temporary name in the same folder, flushes it to the disk, and renames it to `path`.
 
     Raises:

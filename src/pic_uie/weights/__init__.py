@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import safetensors
@@ -21,6 +22,7 @@ from pic_uie.typed_yaml import from_mapping
 from pic_uie.weights.layout import parameter_shapes
 
 FORMAT = "pic-uie-weights-1"
+HEADER = "pic-uie"
 DEFAULT_PATH = Path(__file__).with_name("pic_uie.safetensors")
 MAX_BYTES = 64 << 20  # the widest model of the paper is 2 MB; anything larger is not ours
 
@@ -52,23 +54,23 @@ def load(path: str | Path = DEFAULT_PATH) -> Weights:
         if os.path.getsize(path) > MAX_BYTES:
             raise WeightsError(f"{path} is larger than {MAX_BYTES >> 20} MB: not PIC-UIE weights")
         with safetensors.safe_open(str(path), framework="numpy") as file:
-            metadata: dict[str, str] = file.metadata() or {}
+            header = read_header(file.metadata())
             parameters: Parameters = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except OSError as error:
         raise WeightsError(f"cannot read the weights {path}: {error.strerror or error}") from error
     except (safetensors.SafetensorError, TypeError, ValueError) as error:
         raise WeightsError(f"{path} is not a safetensors file (pickled checkpoints are never read): {error}") from error
-    if metadata.get("format") != FORMAT:
-        raise WeightsError(f"{path} has format {metadata.get('format')!r}, expected {FORMAT!r}: not PIC-UIE weights")
+    if header.get("format") != FORMAT:
+        raise WeightsError(f"{path} has format {header.get('format')!r}, expected {FORMAT!r}: not PIC-UIE weights")
     try:
-        config = from_mapping(ModelConfig, json.loads(metadata.get("config", "null")))
-    except (ConfigError, json.JSONDecodeError) as error:
+        config = from_mapping(ModelConfig, cast("dict[str, Any]", header.get("config")))
+    except ConfigError as error:
         raise WeightsError(f"{path} has a configuration that cannot be used: {error}") from error
     check(config, parameters, str(path))
     sha256 = digest(config, parameters)
-    if metadata.get("sha256") != sha256:
+    if header.get("sha256") != sha256:
         raise WeightsError(
-            f"{path} is damaged: its parameters hash to {sha256}, its header says {metadata.get('sha256')}"
+            f"{path} is damaged: its parameters hash to {sha256}, its header says {header.get('sha256')}"
         )
     return Weights(config, parameters, sha256)
 
@@ -78,8 +80,8 @@ def save(path: str | Path, config: ModelConfig, parameters: Mapping[str, NDArray
     contiguous = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in sorted(parameters.items())}
     check(config, contiguous, str(path))
     sha256 = digest(config, contiguous)
-    metadata = {"format": FORMAT, "config": _config_json(config), "sha256": sha256}
-    atomic_write(Path(path), safetensors.numpy.save(contiguous, metadata))
+    header = make_header(format=FORMAT, config=asdict(config), sha256=sha256)
+    atomic_write(Path(path), safetensors.numpy.save(contiguous, header))
     return Weights(config, contiguous, sha256)
 
 
@@ -108,6 +110,20 @@ def digest(config: ModelConfig, parameters: Mapping[str, NDArray[np.float32]]) -
         sha256.update(name.encode())
         sha256.update(np.ascontiguousarray(parameters[name], dtype="<f4").tobytes())
     return sha256.hexdigest()
+
+
+def make_header(**facts: Any) -> dict[str, str]:
+    """Returns safetensors metadata: one entry, since the order of several would differ from file to file."""
+    return {HEADER: json.dumps(facts, sort_keys=True)}
+
+
+def read_header(metadata: dict[str, str] | None) -> dict[str, Any]:
+    """Reads what `make_header` made; empty if it is not there."""
+    try:
+        header = json.loads((metadata or {}).get(HEADER, "{}"))
+    except json.JSONDecodeError:
+        return {}
+    return header if isinstance(header, dict) else {}
 
 
 def _config_json(config: ModelConfig) -> str:

@@ -1,0 +1,158 @@
+"""`pic-uie evaluate`: scores a method under a protocol; sub-verbs for what is more than scoring."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from pic_uie.cli.exit_codes import NOTHING_MATCHED, OK
+from pic_uie.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from pic_uie.evaluation.folders import Folders
+    from pic_uie.evaluation.predictions import Source
+    from pic_uie.evaluation.protocols import Protocol
+
+# Sub-verb -> one-line help. Each lives in `pic_uie.cli.evaluate_<name>` with the same two functions as a verb.
+SUBVERBS: dict[str, str] = {
+    "compare": "two results picture by picture: differences, a paired test, the worst ten",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of scoring, and the sub-verbs with theirs."""
+    parser.epilog = "Without a sub-verb: scores weights, or a folder of finished pictures, under --protocol."
+    what = parser.add_argument_group("what is scored")
+    what.add_argument("--protocol", metavar="NAME|FILE", help="uieb-90, lsui, u45, c60, or a YAML file of one's own")
+    source = what.add_mutually_exclusive_group()
+    source.add_argument("--weights", type=Path, metavar="FILE", help="weights to run (default: the released ones)")
+    source.add_argument("--predictions", type=Path, metavar="DIR", help="finished pictures of any method")
+    what.add_argument("--name", help="what tables call the method (default: the name of the file or folder)")
+    data = parser.add_argument_group("data")
+    data.add_argument("--data", type=Path, metavar="DIR", help="holds the folders that the protocol names")
+    data.add_argument("--inputs", type=Path, metavar="DIR", help="degraded pictures (default: DATA/input)")
+    data.add_argument("--references", type=Path, metavar="DIR", help="references (default: DATA/target)")
+    data.add_argument("--list", type=Path, metavar="FILE", help="names of the pictures, one per line")
+    data.add_argument("--allow-extra", action="store_true", help="ignore predictions that the list does not name")
+    how = parser.add_argument_group("how")
+    how.add_argument("--metrics", metavar="A,B", help="instead of the protocol's")
+    how.add_argument("--resize", metavar="A,B", help="of paper-256, antialias-256, native, from-256")
+    how.add_argument(
+        "--assets", type=Path, metavar="DIR", help="folder of LPIPS and NIQE parameters (or PIC_UIE_ASSETS)"
+    )
+    how.add_argument("--jobs", type=int, metavar="N", help="pictures at a time (default: all cores)")
+    how.add_argument("-o", "--output", type=Path, metavar="STEM", help="write STEM.json and STEM.csv")
+    how.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    subverbs = parser.add_subparsers(dest="subverb", metavar="SUBVERB", title="sub-verbs")
+    for name, help_text in SUBVERBS.items():
+        _module(name).add_arguments(subverbs.add_parser(name, help=help_text, description=help_text))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the sub-verb, or scores and prints the report."""
+    if arguments.subverb:
+        return int(_module(arguments.subverb).run(arguments))
+    from pic_uie.evaluation.folders import NoPicturesError
+
+    try:
+        return _score(arguments)
+    except NoPicturesError as error:
+        print(f"pic-uie: {error}", file=sys.stderr)
+        return NOTHING_MATCHED
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from pic_uie.cli.progress import Progress
+    from pic_uie.evaluation import report
+    from pic_uie.evaluation.folders import gather
+    from pic_uie.evaluation.machine import usable_cores
+    from pic_uie.evaluation.metrics import choose
+    from pic_uie.evaluation.results import Result
+    from pic_uie.evaluation.scoring import Task, score
+
+    jobs = arguments.jobs if arguments.jobs is not None else usable_cores()
+    if jobs < 1:
+        raise ConfigError(f"--jobs must be at least 1, got {jobs}")
+    protocol = _protocol(arguments)
+    names, cases = gather(protocol, _folders(arguments, protocol), arguments.list, arguments.allow_extra)
+    source = _source(arguments)
+    task = Task(choose(protocol.metrics), protocol.resize, source.enhance, arguments.assets)
+    with Progress(len(cases), protocol.name, arguments.quiet) as progress:
+        scores = score(cases, task, jobs, progress.advance)
+    result = Result(
+        method=source.name,
+        source=source.description,
+        protocol=asdict(protocol),
+        names={"count": len(names.stems), "sha256": names.sha256, "file": names.file, "file_sha256": names.file_sha256},
+        scores=scores,
+        assets={metric.asset.file: metric.asset.sha256 for metric in task.metrics.values() if metric.asset},
+    )
+    print(report.text(result))
+    if arguments.output:
+        for path in result.write(arguments.output):
+            print(f"wrote {path}", file=sys.stderr)
+    return OK
+
+
+def _protocol(arguments: argparse.Namespace) -> Protocol:
+    """Reads the protocol and lets the options override its metrics and ways of resizing."""
+    from dataclasses import replace
+
+    from pic_uie.evaluation import protocols
+    from pic_uie.evaluation.metrics import choose
+    from pic_uie.evaluation.resize import RESIZES
+
+    if not arguments.protocol:
+        raise ConfigError(f"name a protocol with --protocol: {', '.join(protocols.known())}, or a YAML file")
+    protocol = protocols.load(arguments.protocol)
+    if arguments.metrics is not None:
+        protocol = replace(protocol, metrics=tuple(choose(_words(arguments.metrics))))
+    if arguments.resize is not None:
+        for word in _words(arguments.resize):
+            if word not in RESIZES:
+                raise ConfigError(f"unknown way to resize {word!r}: {did_you_mean(word, RESIZES)}")
+        protocol = replace(protocol, resize=tuple(name for name in RESIZES if name in _words(arguments.resize)))
+    return protocol
+
+
+def _folders(arguments: argparse.Namespace, protocol: Protocol) -> Folders:
+    """Finds the folders that this run needs; finished pictures with references need no inputs."""
+    from pic_uie.evaluation.folders import Folders
+    from pic_uie.evaluation.metrics import METRICS
+
+    data: Path | None = arguments.data
+    inputs = arguments.inputs or (data / protocol.inputs if data else None)
+    references = None
+    if any(METRICS[name].reference for name in protocol.metrics):
+        references = arguments.references or (data / str(protocol.references) if data else None)
+        if references is None:
+            raise ConfigError(
+                f"protocol {protocol.name!r} compares with references: name --data DIR or --references DIR"
+            )
+    if arguments.predictions is None and inputs is None:
+        raise ConfigError("weights are run on inputs: name --data DIR or --inputs DIR")
+    if arguments.predictions is not None and references is not None:
+        inputs = None
+    return Folders(inputs, references, arguments.predictions)
+
+
+def _source(arguments: argparse.Namespace) -> Source:
+    from pic_uie.evaluation.predictions import finished_pictures, from_weights
+
+    if arguments.predictions is not None:
+        return finished_pictures(arguments.predictions, arguments.name)
+    return from_weights(arguments.weights, arguments.name)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _module(subverb: str) -> ModuleType:
+    return importlib.import_module(f"pic_uie.cli.evaluate_{subverb}")

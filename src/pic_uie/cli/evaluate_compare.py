@@ -1,0 +1,44 @@
+"""`pic-uie evaluate compare A.json B.json`: whether B differs from A, and where it loses most."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pic_uie.cli.exit_codes import OK
+from pic_uie.errors import ConfigError, DataError, did_you_mean
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options."""
+    parser.add_argument("a", type=Path, metavar="A.json", help="result of the first method")
+    parser.add_argument("b", type=Path, metavar="B.json", help="result of the second method")
+    parser.add_argument("--metric", help="whose worst ten are listed (default: the first)")
+    parser.add_argument("--resize", metavar="NAME", help="way of resizing to compare by (default: the first of both)")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the difference of every picture")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints means, differences and the paired test, then the worst ten by name."""
+    from pic_uie.evaluation import results
+    from pic_uie.evaluation.compare import choose_resize, compare, summary_table, to_csv, worst_table
+    from pic_uie.files import atomic_write
+
+    a, b = results.read(arguments.a), results.read(arguments.b)
+    resize = choose_resize(a, b, arguments.resize)
+    differences = compare(a, b, resize)
+    metric = arguments.metric or next(iter(differences))
+    if metric not in differences:
+        raise ConfigError(f"the results do not share the metric {metric!r}: {did_you_mean(metric, differences)}")
+    count = len(differences[metric].by_name)
+    print(f"{a.protocol['name']}, {resize}, {count} pictures, list sha256 {a.names['sha256'][:16]}")
+    print(summary_table(differences, a.method, b.method))
+    print(f"\nwhere B falls furthest behind A\n{worst_table(differences[metric], metric)}")
+    if arguments.output:
+        try:
+            atomic_write(arguments.output, to_csv(differences).encode())
+        except OSError as error:
+            raise DataError(f"cannot write {arguments.output}: {error.strerror}") from error
+        print(f"wrote {arguments.output}", file=sys.stderr)
+    return OK

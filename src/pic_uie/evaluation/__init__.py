@@ -1,0 +1,1 @@
+"""Evaluation that can be repeated: metrics, protocols, reports and efficiency."""

@@ -1,0 +1,72 @@
+"""A result as text: ours with intervals, and beside it the paper's table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pic_uie.evaluation import paper
+from pic_uie.evaluation.metrics import METRICS
+from pic_uie.evaluation.results import Result, Summary
+from pic_uie.evaluation.tables import number, render
+
+PAPER_RESIZES = ("paper-256", "from-256")  # how the paper's numbers were made; others stand only in the last table
+
+
+def text(result: Result) -> str:
+    """Returns the whole report: one table per way of resizing, then the paper's methods with ours below."""
+    column = result.protocol.get("paper")
+    parts = [_heading(result)]
+    for resize in result.scores:
+        beside = column if resize in PAPER_RESIZES else None
+        parts.append(f"{resize}\n{_summary_table(result.summaries(resize), beside)}")
+    if column:
+        parts.append(_paper_table(result, column))
+    return "\n\n".join(parts)
+
+
+def _heading(result: Result) -> str:
+    names = result.names
+    listed = f"list {names['file']}" if names.get("file") else "the whole folder"
+    count = len(next(iter(result.scores.values())))
+    title = f"{result.method} on {result.protocol['name']}: {count} pictures, {listed}, sha256 {names['sha256'][:16]}"
+    return f"{title}\n{result.protocol.get('title', '')}".rstrip()
+
+
+def _summary_table(summaries: Mapping[str, Summary], column: Mapping[str, str] | None) -> str:
+    published = paper.table(column["table"]).row(paper.ours()).group(column["column"]) if column else {}
+    rows = []
+    for name, summary in summaries.items():
+        decimals = METRICS[name].decimals
+        interval = f"{number(summary.low, decimals)} .. {number(summary.high, decimals)}"
+        row = [title(name), number(summary.mean, decimals), interval]
+        if column:
+            theirs = published.get(name)
+            difference = None if theirs is None else summary.mean - theirs
+            row += [number(theirs, decimals), number(difference, decimals, signed=True)]
+        rows.append(row)
+    header = ["metric", "mean", "95 % interval"]
+    return render(header + ["the paper", "difference"] * bool(column), rows)
+
+
+def _paper_table(result: Result, column: Mapping[str, str]) -> str:
+    table = paper.table(column["table"])
+    published = {row.name: row.group(column["column"]) for row in table.rows}
+    means = {resize: result.summaries(resize) for resize in result.scores}
+    metrics = [name for name in next(iter(means.values())) if name in published[paper.ours()]]
+    if not metrics:
+        return f"the paper has none of these metrics on {column['column']}"
+    rows = [[name, *(_cell(group.get(metric), metric) for metric in metrics)] for name, group in published.items()]
+    for resize, summaries in means.items():
+        rows.append([f"{result.method}, {resize}", *(_cell(summaries[metric].mean, metric) for metric in metrics)])
+    header = ["method", *(title(metric) for metric in metrics)]
+    return f"beside the paper's {column['column']}\n{render(header, rows)}"
+
+
+def _cell(value: float | None, metric: str) -> str:
+    return number(value, METRICS[metric].decimals)
+
+
+def title(name: str) -> str:
+    """Returns the metric's name with an arrow towards better."""
+    metric = METRICS[name]
+    return f"{metric.title} {'↑' if metric.higher_is_better else '↓'}"

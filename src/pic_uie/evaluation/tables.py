@@ -1,0 +1,29 @@
+"""Plain text tables for terminals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def render(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns aligned lines: the first column to the left, the others to the right."""
+    lines = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    text = [_line(lines[0], widths), _line(["-" * width for width in widths], widths)]
+    return "\n".join(text + [_line(line, widths) for line in lines[1:]])
+
+
+def number(value: float | None, decimals: int, signed: bool = False) -> str:
+    """Returns a number with fixed decimals; a dash where there is none."""
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:{'+' if signed else ''},.{decimals}f}"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = (
+        cell.ljust(width) if column == 0 else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
+    return "  ".join([first, *others]).rstrip()

@@ -1,0 +1,92 @@
+"""From stored pairs to a batch: the same geometry for input, target and depth, seeded by place and not by history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from pic_uie.training.config import Augmentation, Recipe
+from pic_uie.training.pairs import Pairs
+
+
+class Batch(NamedTuple):
+    """What one step sees."""
+
+    inputs: Tensor  # (B, 3, S, S) in [0, 1]
+    targets: Tensor  # (B, 3, S, S) in [0, 1]
+    depths: Tensor | None  # (B, 1, S, S), larger = farther
+
+    def to(self, device: str) -> Batch:
+        """Moves the batch."""
+        depths = None if self.depths is None else self.depths.to(device)
+        return Batch(self.inputs.to(device), self.targets.to(device), depths)
+
+
+def epoch_order(count: int, seed: int, epoch: int) -> list[int]:
+    """The order in which an epoch visits the pairs."""
+    return [int(index) for index in np.random.default_rng([seed, epoch, 0]).permutation(count)]
+
+
+def make_batch(pairs: Pairs, indices: Sequence[int], recipe: Recipe, epoch: int) -> Batch:
+    """Collects and augments pairs; each draws from its own generator, so a batch may be split over processes."""
+    samples = [
+        _sample(pairs, index, recipe, np.random.default_rng([recipe.seed, epoch, 1, index])) for index in indices
+    ]
+    inputs, targets, depths = zip(*samples, strict=True)
+    return Batch(torch.stack(inputs), torch.stack(targets), torch.stack(depths) if recipe.uses_depth else None)
+
+
+def _sample(pairs: Pairs, index: int, recipe: Recipe, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    planes = [_planes(pairs.inputs[index]), _planes(pairs.targets[index])]
+    if recipe.uses_depth:
+        planes.append(_depth(pairs, index, recipe, rng))
+    stack = torch.cat(planes)  # (6 or 7, S, S)
+    stack = _turn(stack, recipe.augmentation, rng)
+    stack = _crop(stack, recipe.augmentation, rng)
+    return _relight(stack[:3], recipe.augmentation, rng), stack[3:6], stack[6:]
+
+
+def _depth(pairs: Pairs, index: int, recipe: Recipe, rng: np.random.Generator) -> Tensor:
+    if pairs.depths is None or recipe.depth_target == "noise":
+        return torch.tensor(rng.random((1, *pairs.inputs.shape[1:3]), dtype=np.float32))
+    if recipe.depth_target == "shuffled":
+        index = (index + 1 + int(np.random.default_rng([recipe.seed, 2]).integers(len(pairs) - 1))) % len(pairs)
+    return _planes(pairs.depths[index][:, :, None])
+
+
+def _planes(pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1))).float() / 255.0
+
+
+def _turn(stack: Tensor, augmentation: Augmentation, rng: np.random.Generator) -> Tensor:
+    if augmentation.flips:
+        axes = [axis for axis in (1, 2) if rng.random() < 0.5]
+        stack = stack.flip(axes)
+    if augmentation.rotations:
+        stack = stack.rot90(int(rng.integers(4)), (1, 2))
+    return stack
+
+
+def _crop(stack: Tensor, augmentation: Augmentation, rng: np.random.Generator) -> Tensor:
+    if augmentation.crop == 1.0:
+        return stack
+    size = stack.shape[-1]
+    side = round(size * rng.uniform(augmentation.crop, 1.0))
+    top, left = (int(rng.integers(size - side + 1)) for _ in range(2))
+    window = stack[None, :, top : top + side, left : left + side]
+    resized = F.interpolate(window, (size, size), mode="bicubic", align_corners=False)[0]
+    return resized.clamp(0.0, 1.0)
+
+
+def _relight(picture: Tensor, augmentation: Augmentation, rng: np.random.Generator) -> Tensor:
+    if augmentation.exposure == 0.0 and augmentation.cast == 0.0:
+        return picture
+    exposure = rng.uniform(-augmentation.exposure, augmentation.exposure)
+    stops = exposure + rng.uniform(-augmentation.cast, augmentation.cast, 3)
+    gains = torch.tensor(2.0**stops, dtype=picture.dtype)
+    return (picture * gains[:, None, None]).clamp(0.0, 1.0)

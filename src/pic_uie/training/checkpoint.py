@@ -1,0 +1,104 @@
+"""The whole state of a run after an epoch, in one safetensors file: nothing to execute, replaced in one step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from pic_uie import typed_yaml
+from pic_uie.errors import ConfigError, EnvironmentMissingError, WeightsError
+from pic_uie.files import atomic_write
+from pic_uie.model import PicUie
+from pic_uie.training.config import Recipe
+from pic_uie.weights import make_header, read_header
+
+FORMAT = "pic-uie-training-1"
+
+
+@dataclass
+class TrainingState:
+    """What a run needs to go on exactly where it stopped; order and augmentation depend on seed and epoch alone."""
+
+    model: PicUie
+    average: PicUie
+    optimizer: torch.optim.AdamW
+    epoch: int = 0  # epochs that are complete
+    step: int = 0
+    best_psnr: float = 0.0
+
+
+def save_state(path: Path, state: TrainingState, recipe: Recipe) -> None:
+    """Writes the state; an existing file stays as it was if this fails.
+
+    Raises:
+        EnvironmentMissingError: The disk is full or the folder is not writable.
+    """
+    tensors: dict[str, Tensor] = {}
+    for name, parameter in state.model.named_parameters():
+        moments = state.optimizer.state[parameter]
+        tensors[f"model.{name}"] = parameter.detach()
+        tensors |= {f"{key}.{name}": moments[key] for key in ("exp_avg", "exp_avg_sq", "step") if key in moments}
+    tensors |= {f"average.{name}": parameter.detach() for name, parameter in state.average.named_parameters()}
+    facts = {"epoch": state.epoch, "step": state.step, "best_psnr": state.best_psnr}
+    header = make_header(format=FORMAT, recipe=typed_yaml.to_mapping(recipe), **facts)
+    data = safetensors.torch.save({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, header)
+    save_or_explain(path, data)
+
+
+def load_state(path: Path, state: TrainingState, recipe: Recipe) -> None:
+    """Fills `state` from a file.
+
+    Raises:
+        ConfigError: The file belongs to another recipe.
+        WeightsError: The file is unreadable, damaged or incomplete.
+    """
+    try:
+        with safetensors.safe_open(str(path), framework="pt") as file:
+            header = read_header(file.metadata())
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    except (OSError, safetensors.SafetensorError) as error:
+        raise WeightsError(f"cannot read the training state {path}: {error}") from error
+    if header.get("format") != FORMAT:
+        raise WeightsError(f"{path} has format {header.get('format')!r}, expected {FORMAT!r}: not a training state")
+    stored = typed_yaml.from_mapping(Recipe, header["recipe"])
+    if stored != recipe:
+        raise ConfigError(
+            f"{path} was made by another recipe ({_differences(stored, recipe)}): train to another folder"
+        )
+    try:
+        with torch.no_grad():
+            for name, parameter in state.average.named_parameters():
+                parameter.copy_(tensors[f"average.{name}"])
+            for name, parameter in state.model.named_parameters():
+                parameter.copy_(tensors[f"model.{name}"])
+                moments = {key: tensors[f"{key}.{name}"] for key in ("exp_avg", "exp_avg_sq", "step")}
+                state.optimizer.state[parameter] = moments
+    except (KeyError, RuntimeError) as error:
+        raise WeightsError(f"{path} is incomplete or damaged: {error}") from error
+    state.epoch, state.step, state.best_psnr = header["epoch"], header["step"], header["best_psnr"]
+
+
+def save_or_explain(path: Path, data: bytes) -> None:
+    """Writes a file of the run in one step, or says why not."""
+    try:
+        atomic_write(path, data)
+    except OSError as error:
+        reason = error.strerror or error
+        raise EnvironmentMissingError(f"cannot save {path}: {reason}; the file from before is untouched") from error
+
+
+def _differences(stored: Recipe, asked: Recipe) -> str:
+    pairs = zip(_flat(typed_yaml.to_mapping(stored)), _flat(typed_yaml.to_mapping(asked)), strict=True)
+    return ", ".join(f"{name}: {old} there, {new} here" for (name, old), (_, new) in pairs if old != new)
+
+
+def _flat(values: dict[str, object], where: str = "") -> list[tuple[str, object]]:
+    found: list[tuple[str, object]] = []
+    for key, value in values.items():
+        found += _flat(value, f"{where}{key}.") if isinstance(value, dict) else [(f"{where}{key}", value)]
+    return found

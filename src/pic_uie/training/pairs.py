@@ -1,0 +1,161 @@
+"""Paired pictures with optional depth: found by stem, checked, resized once, kept as arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from pic_uie import images
+from pic_uie.errors import DataError, PicUieError
+from pic_uie.files import atomic_write
+
+Pixels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A data set in memory.
+
+    Attributes:
+        stems: Names, in the order of the arrays.
+        inputs: (N, S, S, 3).
+        targets: (N, S, S, 3).
+        depths: (N, S, S), larger = farther; None where the run needs no depth.
+    """
+
+    stems: tuple[str, ...]
+    inputs: Pixels
+    targets: Pixels
+    depths: Pixels | None
+
+    def __len__(self) -> int:
+        return len(self.stems)
+
+
+def read_list(path: Path) -> tuple[str, ...]:
+    """Reads one stem (or file name) a line; empty lines and # comments are passed over."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read the list {path}: {error}") from error
+    words = (line.partition("#")[0].strip() for line in lines)
+    stems = tuple(_stem(word) for word in words if word)
+    if not stems:
+        raise DataError(f"the list {path} names no picture")
+    repeated = sorted({stem for stem in stems if stems.count(stem) > 1})
+    if repeated:
+        raise DataError(f"the list {path} names twice: {_few(repeated)}")
+    return stems
+
+
+def find_stems(folder: Path) -> tuple[str, ...]:
+    """Returns the stems that input/ and target/ of a data set have in common; all of them, or an error."""
+    inputs, targets = _index(folder / "input"), _index(folder / "target")
+    if not inputs:
+        raise DataError(f"{folder / 'input'} has no pictures")
+    if inputs.keys() != targets.keys():
+        lonely = sorted(inputs.keys() - targets.keys()), sorted(targets.keys() - inputs.keys())
+        raise DataError(f"{folder}: without a target: {_few(lonely[0])}; without an input: {_few(lonely[1])}")
+    return tuple(sorted(inputs))
+
+
+def load_pairs(folder: Path, stems: Sequence[str], size: int, with_depth: bool, cache: Path | None = None) -> Pairs:
+    """Reads the named pairs, resized to a square of `size` (bicubic, antialiased).
+
+    Args:
+        folder: Has input/, target/ and, with depth, depth/ (relative inverse depth: near = bright).
+        stems: Which pictures.
+        size: Side of the arrays.
+        with_depth: Whether the depth maps are needed.
+        cache: Folder for the finished arrays; None reads the pictures anew.
+
+    Raises:
+        DataError: A picture is missing or unreadable, or sizes of a pair differ; names them.
+    """
+    kinds = ("input", "target", "depth") if with_depth else ("input", "target")
+    index = {kind: _index(folder / kind) for kind in kinds}
+    for kind in kinds:
+        missing = [stem for stem in stems if stem not in index[kind]]
+        if missing:
+            raise DataError(f"{folder / kind} lacks {_few(missing)}")
+    files = [[index[kind][stem] for kind in kinds] for stem in stems]
+    stored = cache / f"pairs-{_fingerprint(files, size)}.npz" if cache else None
+    if stored and stored.exists():
+        with np.load(stored, allow_pickle=False) as arrays:
+            return Pairs(tuple(stems), arrays["inputs"], arrays["targets"], arrays.get("depths"))
+    with ThreadPoolExecutor() as pool:
+        loaded = list(pool.map(lambda paths: _load(paths, size), files))
+    arrays = {f"{kind}s": np.stack([pictures[i] for pictures in loaded]) for i, kind in enumerate(kinds)}
+    if stored:
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        file = io.BytesIO()
+        np.savez(file, **arrays)
+        atomic_write(stored, file.getbuffer())
+    return Pairs(tuple(stems), arrays["inputs"], arrays["targets"], arrays.get("depths"))
+
+
+def _load(paths: Sequence[Path], size: int) -> list[Pixels]:
+    try:
+        pictures = [images.read_rgb8(path) for path in paths]
+    except PicUieError as error:
+        raise DataError(str(error)) from error
+    shape = pictures[0].shape
+    for path, picture in zip(paths, pictures, strict=True):
+        if picture.shape != shape:
+            seen, expected = (f"{s[1]}x{s[0]}" for s in (picture.shape, shape))
+            raise DataError(f"{path} is {seen}, but its input {paths[0].name} is {expected}")
+    resized = [_square(picture, size) for picture in pictures]
+    if len(resized) == 3:
+        resized[2] = 255 - resized[2][:, :, 0]  # from inverse depth to distance
+    return resized
+
+
+def _square(picture: Pixels, size: int) -> Pixels:
+    if picture.shape[:2] == (size, size):
+        return picture
+    return np.asarray(Image.fromarray(picture).resize((size, size), Image.Resampling.BICUBIC))
+
+
+def _index(folder: Path) -> dict[str, Path]:
+    if not folder.is_dir():
+        raise DataError(f"{folder} is not a folder: a data set has input/, target/ and, for the depth loss, depth/")
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or not path.is_file():
+            continue
+        if path.stem in found:
+            raise DataError(f"{folder} has two pictures of one name: {found[path.stem].name} and {path.name}")
+        found[path.stem] = path
+    return found
+
+
+def _fingerprint(files: Sequence[Sequence[Path]], size: int) -> str:
+    digest = hashlib.sha256(f"{size}".encode())
+    for paths in files:
+        for path in paths:
+            status = os.stat(path)
+            digest.update(f"\0{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}".encode())
+    return digest.hexdigest()[:24]
+
+
+def _stem(word: str) -> str:
+    name = Path(word).name
+    return name.rpartition(".")[0] if name.lower().endswith(SUFFIXES) else name
+
+
+def _few(names: Sequence[str]) -> str:
+    if not names:
+        return "none"
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")

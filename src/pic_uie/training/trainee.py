@@ -1,0 +1,26 @@
+"""The model as it trains: on a CPU its executor runs in the native kernels."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from pic_uie.model import PicUie, Theta
+from pic_uie.model.predictor import make_thumbnail
+from pic_uie.training import native_executor
+
+
+class Trainee(nn.Module):
+    """Gives what `model(rgb)` gives, to rounding."""
+
+    def __init__(self, model: PicUie) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, rgb: Tensor) -> tuple[Tensor, Theta | None]:
+        """Enhances (B, 3, H, W)."""
+        model = self.model
+        if model.config.output != "corrections" or not native_executor.supports(rgb):
+            enhanced, theta = model(rgb)
+            return enhanced, theta
+        theta = model.predictor(make_thumbnail(rgb, model.config.thumbnail))
+        return native_executor.execute(model.executor, rgb, theta), theta
