@@ -1,12 +1,13 @@
 """`pic-uie enhance` where something goes wrong: reported, counted, the rest goes on; exit codes."""
 
+import json
 import os
 import shutil
 import subprocess
 
 import pytest
 
-from command import enhance, make, noise, tree
+from command import PIC_UIE, enhance, make, noise, tree
 from pic_uie import Enhancer, images, weights
 from pic_uie.cli import exit_codes
 from pic_uie.files import PART_SUFFIX
@@ -135,6 +136,29 @@ def test_a_read_only_disk(here, small_disk, capsys):
     assert enhance("a.png", "-o", small_disk / "b.png") == exit_codes.FAILED
     assert "the file system is read-only" in capsys.readouterr().err
     assert enhance("a.png", "-q") == 0
+
+
+def test_a_folder_of_mutated_files(here, root, monkeypatch):
+    monkeypatch.syspath_prepend(str(root / "benchmarks"))
+    import fuzz
+
+    files = fuzz.corpus()
+    (here / "in").mkdir()
+    for number in range(120):
+        (here / "in" / f"{number}.jpg").write_bytes(fuzz.mutation(files, number))
+    options = ["-q", "--max-pixels", "4000000", "--weights", str(weights.DEFAULT_PATH), "--report", "run.jsonl"]
+    done = subprocess.run(
+        [*PIC_UIE, "enhance", "in", "-o", "out", *options], cwd=here, capture_output=True, check=False
+    )
+    assert done.returncode == exit_codes.FAILED
+    assert b"Traceback" not in done.stderr
+    assert b"internal error" not in done.stderr
+    outcomes = [json.loads(line) for line in (here / "run.jsonl").read_text().splitlines()]
+    assert len(outcomes) == 120
+    written = {outcome["output"] for outcome in outcomes if outcome["status"] == "done"}
+    assert {f"out/{name}" for name in tree(here / "out")} == written
+    for name in written:
+        assert images.read(here / name).pixels.size
 
 
 def test_a_full_disk_for_the_report_stops_the_run(here, capsys):
