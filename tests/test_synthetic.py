@@ -11,7 +11,7 @@ from pic_uie.synthetic import WATER_TYPES, inverse_depth, photograph, render_pai
 from pic_uie.synthetic.scene import render
 from pic_uie.synthetic.water import OCEANIC_TYPES, direct_transmission, draw_water, submerge, water
 
-GREY = np.full((1, 1, 3), 0.5, np.float32)
+GREY = np.full((3, 1, 1), 0.5, np.float32)
 
 
 def at(distance: float) -> np.ndarray:
@@ -21,8 +21,8 @@ def at(distance: float) -> np.ndarray:
 @pytest.mark.parametrize("name", WATER_TYPES)
 def test_distance_takes_every_channel_to_the_veiling_light(name):
     waters = water(name, 3.0)
-    gaps = [np.abs(submerge(GREY, at(z), waters) - waters.veil)[0, 0] for z in (0.5, 2.0, 8.0, 32.0, 500.0)]
-    direct = [direct_transmission(at(z), waters)[0, 0] for z in (0.5, 2.0, 8.0, 32.0)]
+    gaps = [np.abs(submerge(GREY, at(z), waters)[:, 0, 0] - waters.veil) for z in (0.5, 2.0, 8.0, 32.0, 500.0)]
+    direct = [direct_transmission(at(z), waters)[:, 0, 0] for z in (0.5, 2.0, 8.0, 32.0)]
     assert all(np.all(far < near) for near, far in itertools.pairwise(direct))
     assert np.all(gaps[-1] < 1e-3)
     assert gaps[2].sum() < gaps[0].sum()
@@ -32,7 +32,7 @@ def test_distance_takes_every_channel_to_the_veiling_light(name):
 def test_no_water_in_between_leaves_the_scene(name):
     """At the surface and at distance 0 nothing is taken and nothing is added."""
     rng = np.random.default_rng(1)
-    radiance = rng.random((4, 5, 3), dtype=np.float32)
+    radiance = rng.random((3, 4, 5), dtype=np.float32)
     np.testing.assert_allclose(submerge(radiance, np.zeros((4, 5), np.float32), water(name, 0.0)), radiance, rtol=1e-6)
 
 
@@ -129,7 +129,7 @@ def test_far_pixels_lose_more_contrast_than_near_ones():
     seen = submerge(scene.radiance, scene.distance, water("III", 3.0))
     near = scene.distance < np.quantile(scene.distance, 0.3)
     far = scene.distance > np.quantile(scene.distance, 0.7)
-    kept = [seen[part].std(axis=0).mean() / scene.radiance[part].std(axis=0).mean() for part in (near, far)]
+    kept = [seen[:, part].std(axis=1).mean() / scene.radiance[:, part].std(axis=1).mean() for part in (near, far)]
     assert kept[1] < 0.7 * kept[0]
 
 
@@ -150,18 +150,20 @@ def test_inverse_depth_is_bright_where_near():
 
 
 def test_srgb_encoding_at_known_points():
-    encoded = photograph.encode(np.array([-1.0, 0.0, 0.2159, 0.5, 1e6], np.float32))
-    np.testing.assert_array_equal(encoded, [0, 0, 128, 188, 255])
+    linear = np.array([-1.0, 0.0, 0.2159, 0.5, 1e6], np.float32)
+    encoded = photograph.encode(np.broadcast_to(linear, (3, 1, 5)))
+    assert encoded.shape == (1, 5, 3)
+    np.testing.assert_array_equal(encoded[0, :, 1], [0, 0, 128, 188, 255])
 
 
 def test_forward_scatter_keeps_flat_areas_and_spreads_a_point():
-    distance, optical = np.ones((32, 48), np.float32), np.ones((32, 48), np.float32)
-    flat = np.full((32, 48, 3), 0.3, np.float32)
-    np.testing.assert_allclose(photograph.scatter_blur(flat, distance, optical, 2.0), flat, rtol=1e-5)
-    point = np.zeros((32, 48, 3), np.float32)
-    point[16, 24] = 1.0
-    spread = photograph.scatter_blur(point, distance, optical, 2.0)
+    optical = np.ones((32, 48), np.float32)
+    flat = np.full((3, 32, 48), 0.3, np.float32)
+    np.testing.assert_allclose(photograph.scatter_blur(flat, optical, 2.0), flat, rtol=1e-5)
+    point = np.zeros((3, 32, 48), np.float32)
+    point[:, 16, 24] = 1.0
+    spread = photograph.scatter_blur(point, optical, 2.0)
     assert spread.shape == point.shape
     np.testing.assert_allclose(spread.sum(), 3.0, rtol=1e-4)
-    np.testing.assert_allclose(spread[16, 20:29], spread[16, 20:29][::-1], atol=1e-6)
-    np.testing.assert_allclose(spread[14, 24], spread[16, 22], atol=1e-6)
+    np.testing.assert_allclose(spread[:, 16, 20:29], spread[:, 16, 20:29][:, ::-1], atol=1e-6)
+    np.testing.assert_allclose(spread[:, 14, 24], spread[:, 16, 22], atol=1e-6)

@@ -82,7 +82,7 @@ def _locked(descriptor: int, path: Path) -> bool:
     """Locks a new file; False if a cleaner saw it between its creation and this lock, and removed it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.fstat(descriptor).st_ino == os.stat(path).st_ino
+        return os.fstat(descriptor).st_ino == path.stat().st_ino
     except (BlockingIOError, FileNotFoundError):
         return False
     except OSError:  # a file system without locks

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pic_uie.batch.sources import Source
+from pic_uie.batch.sources import Source, location
 from pic_uie.errors import ConfigError
-from pic_uie.images.formats import FORMATS, by_suffix
+from pic_uie.images.formats import FORMATS, by_suffix, titles
 
 DEFAULT_SUFFIX = "_enhanced"
 
@@ -51,14 +51,21 @@ def output_folder(output: str | None, source_count: int, *, named_file: bool) ->
         named_file: Whether the only argument names a file, not a folder or glob.
 
     Raises:
-        ConfigError: One file for several inputs.
+        ConfigError: One file for several inputs, or a file of a format that cannot be written.
     """
     if output is None:
         return None
     path = Path(output)
-    if output.endswith(("/", os.sep)) or path.is_dir() or by_suffix(path) is None:
+    one_file = source_count == 1 and named_file
+    if output.endswith(("/", os.sep)) or path.is_dir():
         return path
-    if source_count == 1 and named_file:
+    if by_suffix(path) is None:
+        if one_file and path.suffix:
+            raise ConfigError(
+                f"-o {output} does not end like a picture that can be written ({titles()}); for a folder write -o {output}/"
+            )
+        return path
+    if one_file:
         return None
     raise ConfigError(f"-o {output} names one file, but there may be several inputs; for a folder write -o {output}/")
 
@@ -126,7 +133,7 @@ def _without_earlier_results(sources: Sequence[Source], suffix: str) -> tuple[li
 def _refuse_collisions(jobs: Sequence[Job]) -> None:
     owner: dict[str, Path] = {}
     for job in jobs:
-        key = _key(job.output)
+        key = location(job.output)
         if key in owner:
             raise ConfigError(
                 f"{owner[key]} and {job.source} would both be written to {job.output}; nothing was done. "
@@ -136,24 +143,20 @@ def _refuse_collisions(jobs: Sequence[Job]) -> None:
 
 
 def _refuse_sources(jobs: Sequence[Job]) -> None:
-    sources = {_key(job.source) for job in jobs}
+    sources = {location(job.source) for job in jobs}
     files = {identity for job in jobs if (identity := _identity(job.source)) is not None}
     for job in jobs:
-        if _key(job.output) in sources or _identity(job.output) in files:
+        if location(job.output) in sources or _identity(job.output) in files:
             raise ConfigError(
                 f"{job.source} would be written to {job.output}, which is a source; nothing was done. "
                 "A source is never overwritten: choose another -o or --suffix"
             )
 
 
-def _key(path: Path) -> str:
-    return os.path.normcase(os.path.join(os.path.realpath(path.parent), path.name))
-
-
 def _identity(path: Path) -> tuple[int, int] | None:
     """Tells files apart where names do not: links, and file systems that ignore case."""
     try:
-        status = os.stat(path)
+        status = path.stat()
     except (OSError, ValueError):
         return None
     return status.st_dev, status.st_ino

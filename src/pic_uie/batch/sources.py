@@ -51,9 +51,9 @@ def find(arguments: Iterable[str], *, recursive: bool = False, outside: Path | N
         ConfigError: A list cannot be read.
     """
     found, seen = Found(), set[str]()
-    excluded = os.path.abspath(outside) if outside is not None else None
+    excluded = Path(os.path.realpath(outside)) if outside is not None else None
     for source, named in _expand(arguments, recursive, excluded):
-        key = os.path.normcase(os.path.abspath(source.path))
+        key = location(source.path)
         if key in seen:
             continue
         seen.add(key)
@@ -64,7 +64,12 @@ def find(arguments: Iterable[str], *, recursive: bool = False, outside: Path | N
     return found
 
 
-def _expand(arguments: Iterable[str], recursive: bool, excluded: str | None) -> Iterator[tuple[Source, bool]]:
+def location(path: Path) -> str:
+    """Returns one spelling for all names of a directory entry: links in front of the last part are resolved."""
+    return os.path.normcase(Path(os.path.realpath(path.parent), path.name))
+
+
+def _expand(arguments: Iterable[str], recursive: bool, excluded: Path | None) -> Iterator[tuple[Source, bool]]:
     """Yields files, with whether the user named the very file: such a file is never passed over in silence."""
     for argument in arguments:
         path = Path(argument)
@@ -79,7 +84,7 @@ def _expand(arguments: Iterable[str], recursive: bool, excluded: str | None) -> 
             yield Source(path, Path(path.name)), True
 
 
-def _expand_list(path: Path, recursive: bool, excluded: str | None) -> Iterator[tuple[Source, bool]]:
+def _expand_list(path: Path, recursive: bool, excluded: Path | None) -> Iterator[tuple[Source, bool]]:
     try:
         lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError as error:
@@ -96,20 +101,16 @@ def _expand_list(path: Path, recursive: bool, excluded: str | None) -> Iterator[
         yield Source(file, file if stays_inside else Path(file.name)), True
 
 
-def _expand_glob(pattern: str, recursive: bool, excluded: str | None) -> Iterator[tuple[Source, bool]]:
+def _expand_glob(pattern: str, recursive: bool, excluded: Path | None) -> Iterator[tuple[Source, bool]]:
     fixed = _fixed_part(Path(pattern))
     for match in sorted(glob.glob(pattern, recursive=True)):
         path = Path(match)
-        if path.is_dir():
-            files = _walk(path, recursive, excluded) if recursive else iter(())
-        else:
-            files = iter([path])
-        for file in files:
-            if not _inside(file, excluded):
+        for file in _walk(path, recursive, excluded) if path.is_dir() and recursive else [path]:
+            if not file.is_dir() and not _inside(file, excluded):
                 yield Source(file, file.relative_to(fixed)), False
 
 
-def _walk(folder: Path, recursive: bool, excluded: str | None) -> Iterator[Path]:
+def _walk(folder: Path, recursive: bool, excluded: Path | None) -> Iterator[Path]:
     """Yields the files of a folder by name; hidden ones are passed over, links to folders are not followed (loops)."""
     for base, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if recursive and not name.startswith("."))
@@ -131,11 +132,8 @@ def _fixed_part(pattern: Path) -> Path:
     return fixed
 
 
-def _inside(path: Path, folder: str | None) -> bool:
-    if folder is None:
-        return False
-    absolute = os.path.abspath(path)
-    return absolute == folder or absolute.startswith(folder + os.sep)
+def _inside(path: Path, folder: Path | None) -> bool:
+    return folder is not None and Path(os.path.realpath(path)).is_relative_to(folder)
 
 
 def _looks_like_a_picture(path: Path) -> bool:

@@ -160,14 +160,11 @@ def _input_size(network: DepthNetwork, picture: Image.Image) -> tuple[int, int]:
 
 
 def _read(path: Path) -> Image.Image:
-    from PIL import Image, ImageOps
+    from PIL import Image
 
-    try:
-        with Image.open(path) as picture:
-            return ImageOps.exif_transpose(picture).convert("RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ImageError(f"cannot read {path}: {reason}") from error
+    from pic_uie.images import read_rgb8
+
+    return Image.fromarray(read_rgb8(path))
 
 
 def _write_png(path: Path, pixels: Any) -> None:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
 from pic_uie import __version__
-from pic_uie.cli.exit_codes import ENVIRONMENT, FAILED, INTERRUPTED, USAGE
+from pic_uie.cli.exit_codes import ENVIRONMENT, FAILED, INTERRUPTED, OK, USAGE
 from pic_uie.errors import ConfigError, EnvironmentMissingError, PicUieError
 
 # Verb -> one-line help. Each lives in the module of its name with `add_arguments(parser)` and `run(arguments) -> int`.
 VERBS: dict[str, str] = {
-    "bench": "measure speed and memory on this machine; collect rows of many machines",
-    "depth": "make depth maps with a monocular ONNX network",
+    "enhance": "enhance pictures: files, folders, globs, lists or standard input",
+    "compare": "draw a picture before and after, side by side or split",
+    "inspect": "show what the model did to a picture: corrections, steps, statistics",
     "doctor": "say what this installation runs with and what is missing",
     "evaluate": "score weights or finished pictures under a protocol; compare results",
-    "model": "describe the model: parts, parameters, GFLOPs",
+    "bench": "measure speed and memory on this machine; collect rows of many machines",
     "train": "train the model on paired pictures",
+    "depth": "make depth maps with a monocular ONNX network",
     "synth": "render synthetic underwater pictures with their reference and depth",
+    "model": "describe the model: parts, parameters, GFLOPs",
 }
 
 
@@ -34,9 +38,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name in argv[:1]:  # only the verb in use is imported: start-up stays short
             module = importlib.import_module(f"pic_uie.cli.{name}")
             module.add_arguments(verb)
-    arguments = parser.parse_args(argv)
+    arguments, rest = parser.parse_known_args(argv)
+    if rest:  # argparse takes key=value words in one place only; they may stand anywhere
+        if "overrides" not in arguments or any(word.startswith("-") or "=" not in word for word in rest):
+            parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        arguments.overrides += rest
     try:
-        return int(module.run(arguments))
+        code = int(module.run(arguments))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader of our output, as in `| head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except KeyboardInterrupt:
         return INTERRUPTED
     except EnvironmentMissingError as error:

@@ -33,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Renders what is missing; a picture counts as finished when all three of its files are there."""
     from pic_uie.synthetic import inverse_depth, render_pair
     from pic_uie.synthetic.water import water
+    from pic_uie.training.memory import keep_freed_memory
 
     width, height = arguments.size
     try:
@@ -42,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"pic-uie synth: {error}", file=sys.stderr)
         return USAGE
     _make_folders(arguments.output)
+    keep_freed_memory()  # or the planes of every scene are mapped and unmapped
     skipped = 0
     with Progress(arguments.count, "synth", arguments.quiet) as progress:
         for seed in range(arguments.seed, arguments.seed + arguments.count):

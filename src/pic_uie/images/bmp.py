@@ -8,7 +8,7 @@ import struct
 import numpy as np
 
 from pic_uie.errors import ImageError
-from pic_uie.images.picture import Colour, Metadata, Picture, Pixels, Space
+from pic_uie.images.picture import Colour, Metadata, Picture, Pixels, Space, plausible
 
 _INCH = 0.0254
 _HEADER_V4 = 108
@@ -40,7 +40,7 @@ def decode(data: bytes) -> Picture:
         raise ImageError(f"damaged BMP: {error}") from error
     if pixels.ndim == 2:
         pixels = pixels[:, :, None]
-    resolution = (float(dpi[0]), float(dpi[1])) if dpi and min(dpi) > 0 else None
+    resolution = plausible((float(dpi[0]), float(dpi[1])) if dpi else None)
     space: Space = "grey" if pixels.shape[2] == 1 else "rgb"
     return Picture(pixels, "bmp", metadata=Metadata(dpi=resolution), colour=Colour(space))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from pic_uie.images.picture import Pixels, Space
 from pic_uie.images.profiles import matrix_profile
 
 _CHANNELS: dict[Space, int] = {"grey": 1, "rgb": 3, "cmyk": 4}
+_PIL_MODES: dict[Space, str] = {"grey": "L", "rgb": "RGB", "cmyk": "CMYK"}
 _SIGNATURES: dict[bytes, Space] = {b"GRAY": "grey", b"RGB ": "rgb", b"CMYK": "cmyk"}
 # A profile that moves no colour by more than one 8-bit level is sRGB, whatever its name says.
 _SAME = 257
@@ -24,9 +26,24 @@ _INTENT: dict[str, Any] = {"intent": "relative", "black_point_compensation": Tru
 ADOBE_RGB = matrix_profile("Compatible with Adobe RGB (1998)", ((0.64, 0.33), (0.21, 0.71), (0.15, 0.06)), 563 / 256)
 
 
-def profile_space(profile: bytes) -> Space | None:
-    """Returns the channels that an ICC profile describes, or None for a kind that no picture of ours has."""
-    return _SIGNATURES.get(profile[16:20]) if profile[36:40] == b"acsp" else None
+@lru_cache(maxsize=16)
+def fault(profile: bytes, space: Space) -> str | None:
+    """Says what is wrong with an ICC profile for such channels; None if it can be used.
+
+    Little CMS is asked through Pillow: libvips takes sRGB for a damaged profile without an error.
+    """
+    if profile[36:40] != b"acsp":
+        return "its ICC profile is damaged and was ignored"
+    if _SIGNATURES.get(profile[16:20]) != space:
+        return "its ICC profile is for another kind of picture and was ignored"
+    from PIL import ImageCms
+
+    try:
+        opened = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        ImageCms.buildTransform(opened, ImageCms.createProfile("sRGB"), _PIL_MODES[space], "RGB")
+    except (OSError, ImageCms.PyCMSError):
+        return "its ICC profile is damaged and was ignored"
+    return None
 
 
 def default_cmyk_profile() -> bytes:
@@ -36,11 +53,7 @@ def default_cmyk_profile() -> bytes:
 
 @lru_cache(maxsize=16)
 def is_srgb(profile: bytes, space: Space) -> bool:
-    """Tells whether a profile leaves the colours of a test chart where sRGB has them.
-
-    Raises:
-        ImageError: The profile is damaged.
-    """
+    """Tells whether a sound profile leaves the colours of a test chart where sRGB has them."""
     if space == "cmyk":
         return False
     steps = np.arange(0, 256, 15, dtype=np.uint8)

@@ -15,7 +15,7 @@ from pic_uie.images import exif as exif_tree
 from pic_uie.images.formats import Format
 from pic_uie.images.ifd import IfdError
 from pic_uie.images.jpeg import EXIF_PREFIX
-from pic_uie.images.picture import Coding, Colour, Facts, Metadata, Picture, Pixels, Space
+from pic_uie.images.picture import Coding, Colour, Facts, Metadata, Picture, Pixels, Space, plausible
 
 MAX_PIXELS = 268_435_456  # 16384 x 16384
 
@@ -122,7 +122,7 @@ def _decode(kind: Format, image: Any, facts: Facts) -> Picture:
     # libheif turns the picture itself; everyone else leaves it to us
     orientation = exif.orientation if exif and kind not in (formats.AVIF, formats.HEIC) else 1
     pixels = upright(pixels, orientation)
-    dpi = facts.dpi or (exif.dpi if exif else None)
+    dpi = plausible(facts.dpi) or plausible(exif.dpi if exif else None)
     if dpi and orientation > 4:
         dpi = dpi[1], dpi[0]
     block = exif_tree.serialise(exif) if exif else None
@@ -146,21 +146,16 @@ def _managed(
 ) -> tuple[Pixels, Colour, tuple[str, ...]]:
     """Returns sRGB pixels, the file's colour space, and notes."""
     notes: tuple[str, ...] = ()
-    if profile is not None and colour.profile_space(profile) != space:
-        profile, notes = None, ("its ICC profile is for another kind of picture and was ignored",)
+    if profile is not None and (fault := colour.fault(profile, space)) is not None:
+        profile, notes = None, (fault,)
     if profile is None and space == "rgb" and exif and exif.is_adobe_rgb:
         profile = colour.ADOBE_RGB
     if profile is None and space == "cmyk":
         profile = colour.default_cmyk_profile()
-    try:
-        if profile is None or colour.is_srgb(profile, space):
-            return pixels, Colour(space, profile), notes
-        own, alpha = np.ascontiguousarray(pixels[:, :, :channels]), pixels[:, :, channels:]
-        converted = colour.to_srgb(own, space, profile)
-    except ImageError as error:
-        if space == "cmyk":
-            raise
-        return pixels, Colour(space), (*notes, f"{error}; taken as sRGB")
+    if profile is None or colour.is_srgb(profile, space):
+        return pixels, Colour(space, profile), notes
+    own, alpha = np.ascontiguousarray(pixels[:, :, :channels]), pixels[:, :, channels:]
+    converted = colour.to_srgb(own, space, profile)
     if alpha.shape[2]:
         converted = np.concatenate([converted, colour.deepened(alpha)], axis=2)
     return converted, Colour(space, profile, converted=True), notes

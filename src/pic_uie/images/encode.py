@@ -46,8 +46,9 @@ def encode(
     if kind is formats.BMP:
         return bmp.encode(_without_grey_alpha(pixels), dpi)
     image = vips.from_array(pixels, own_colour.space)
+    xmp = upright_xmp(picture.metadata.xmp) if picture.metadata.xmp and keep_metadata else None
     if keep_metadata:
-        image = _with_blocks(image, picture, own_colour)
+        image = _with_blocks(image, own_colour.profile, picture.metadata.iptc, None if kind is formats.PNG else xmp)
     exif = _exif(picture, software, kind) if keep_metadata else None
     with vips.errors_as_image_errors(f"cannot encode {kind.title}"):
         if kind in (formats.AVIF, formats.HEIC):
@@ -56,7 +57,7 @@ def encode(
     if kind is formats.JPEG:
         return jpeg.with_header(data, _jpeg_exif(exif), dpi)
     if kind is formats.PNG:
-        return png.with_header(data, exif_tree.serialise(exif) if exif else None, dpi)
+        return png.with_header(data, exif_tree.serialise(exif) if exif else None, xmp, dpi)
     if kind is formats.TIFF:
         return tiff.with_exif(data, exif or Exif())
     if exif is None:
@@ -83,10 +84,8 @@ def _stored(picture: Picture, kind: Format, keep_metadata: bool) -> tuple[Pixels
     return np.ascontiguousarray(_at(pixels, bits)), Colour(space, profile if has_profile or own.converted else None)
 
 
-def _with_blocks(image: Any, picture: Picture, own_colour: Colour) -> Any:
-    metadata = picture.metadata
-    xmp = upright_xmp(metadata.xmp) if metadata.xmp else None
-    for name, block in (("icc-profile-data", own_colour.profile), ("xmp-data", xmp), ("iptc-data", metadata.iptc)):
+def _with_blocks(image: Any, profile: bytes | None, iptc: bytes | None, xmp: bytes | None) -> Any:
+    for name, block in (("icc-profile-data", profile), ("iptc-data", iptc), ("xmp-data", xmp)):
         if block:
             image = vips.with_block(image, name, block)
     return image
@@ -102,7 +101,7 @@ def _save(kind: Format, image: Any, picture: Picture, quality: int | None) -> by
     if kind is formats.PNG:
         return bytes(image.pngsave_buffer(compression=_PNG_COMPRESSION, keep=keep))
     if kind is formats.WEBP:
-        lossless = coding.lossless if picture.format == "webp" else picture.format != "jpeg" and quality is None
+        lossless = quality is None and (coding.lossless if picture.format == "webp" else picture.format != "jpeg")
         return bytes(image.webpsave_buffer(Q=quality or DEFAULT_QUALITY, lossless=lossless, effort=2, keep=keep))
     return _save_tiff(image, picture, quality, keep)
 
@@ -132,12 +131,10 @@ def _save_heif(
         image = image.copy(xres=x / 25.4, yres=y / 25.4)
     bits = 8 if image.format == "uchar" else (picture.coding.bits or 12)
     compression = "av1" if kind is formats.AVIF else "hevc"
+    keep = "icc|xmp|exif" if exif else "icc|xmp"
+    options = {"bitdepth": bits, "Q": quality or DEFAULT_QUALITY, "effort": 2, "keep": keep}
     try:
-        return bytes(
-            image.heifsave_buffer(
-                compression=compression, bitdepth=bits, Q=quality or DEFAULT_QUALITY, effort=2, keep="icc|xmp|exif"
-            )
-        )
+        return bytes(image.heifsave_buffer(compression=compression, **options))
     except vips.library().Error as error:
         if kind is formats.HEIC:
             raise ImageError(

@@ -168,7 +168,7 @@ def tables(exif: Exif, start: int, extra: Directory | None = None, pinned: dict[
         parts, at = [], start
         wanted = ((None, main), (EXIF_POINTER, photo), (GPS_POINTER, exif.gps), (INTEROP_POINTER, exif.interop))
         for pointer, directory in wanted:
-            if not directory:
+            if not directory and directory is not main:
                 continue
             if pointer is not None:
                 places[pointer] = at

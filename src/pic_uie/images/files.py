@@ -39,8 +39,7 @@ def read_bytes(path: str | Path, max_pixels: int) -> bytes:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if not stat.S_ISREG(status.st_mode):
                 raise ImageError("not a regular file (a pipe, socket or device)")
-            limit = max_pixels * _BYTES_PER_PIXEL + _METADATA_BYTES
-            if status.st_size > limit:
+            if status.st_size > size_limit(max_pixels):
                 raise ImageError(
                     f"{status.st_size / 1e6:.0f} MB, more than any picture of {max_pixels / 1e6:.0f} megapixels needs; "
                     "if you trust the file, raise --max-pixels"
@@ -48,6 +47,11 @@ def read_bytes(path: str | Path, max_pixels: int) -> bytes:
             return file.read()
     except OSError as error:
         raise ImageError(reason(error)) from error
+
+
+def size_limit(max_pixels: int) -> int:
+    """Returns how many bytes a file with a picture of `max_pixels` can sensibly have."""
+    return max_pixels * _BYTES_PER_PIXEL + _METADATA_BYTES
 
 
 def read_head(path: str | Path, size: int) -> bytes | None:

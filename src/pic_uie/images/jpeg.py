@@ -36,7 +36,7 @@ def facts(data: bytes) -> Facts:
         if marker == 0xDB and quality is None:
             table = _first_table(payload)
             quality = None if table is None else nearest_quality(table)
-        elif marker in _FRAMES and len(payload) >= 6 + 3 * payload[5]:
+        elif marker in _FRAMES and len(payload) >= 6 and len(payload) >= 6 + 3 * payload[5]:
             factors = [payload[7 + 3 * i] for i in range(payload[5])]
             # 4:2:2 counts as full resolution: libvips writes 4:2:0 or 4:4:4, and chroma is what we correct.
             subsampled = len(factors) == 3 and factors[0] == 0x22 and factors[1:] == [0x11, 0x11]

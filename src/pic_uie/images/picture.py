@@ -12,6 +12,14 @@ Pixels = NDArray[np.unsignedinteger[Any]]  # uint8 or uint16
 Space = Literal["grey", "rgb", "cmyk"]
 
 
+Resolution = tuple[float, float]  # dots per inch, horizontal and vertical
+
+
+def plausible(dpi: Resolution | None) -> Resolution | None:
+    """Returns a resolution that a picture can have, or None for what only a damaged header says."""
+    return dpi if dpi is not None and all(0.1 <= value <= 100_000.0 for value in dpi) else None
+
+
 @dataclass(frozen=True)
 class Metadata:
     """What travels with the pixels, as raw blocks.
@@ -26,7 +34,7 @@ class Metadata:
     exif: bytes | None = None
     xmp: bytes | None = None
     iptc: bytes | None = None
-    dpi: tuple[float, float] | None = None
+    dpi: Resolution | None = None
 
 
 @dataclass(frozen=True)
@@ -124,5 +132,5 @@ class Facts:
     frames: int = 1
     page: int = 0
     exif: bytes | None = None
-    dpi: tuple[float, float] | None = None
+    dpi: Resolution | None = None
     coding: Coding = field(default_factory=Coding)

@@ -26,8 +26,8 @@ def facts(data: bytes) -> Facts:
     return Facts(frames=frames, dpi=dpi)
 
 
-def with_header(data: bytes, exif: bytes | None, dpi: tuple[float, float] | None) -> bytes:
-    """Returns the PNG that libvips wrote with EXIF and with `dpi` (or none) instead of libvips's guess."""
+def with_header(data: bytes, exif: bytes | None, xmp: bytes | None, dpi: tuple[float, float] | None) -> bytes:
+    """Returns the PNG that libvips wrote with EXIF, XMP, and with `dpi` (or none) instead of libvips's guess."""
     parts: list[bytes | memoryview] = [data[:_SIGNATURE_BYTES]]
     for name, start, length in _chunks(data):
         if name == b"IDAT":
@@ -41,6 +41,8 @@ def with_header(data: bytes, exif: bytes | None, dpi: tuple[float, float] | None
                 parts.append(_chunk(b"pHYs", struct.pack(">IIB", *per_metre, 1)))
             if exif is not None:
                 parts.append(_chunk(b"eXIf", exif))
+            if xmp is not None:  # not compressed, as XMP's standard asks; libvips would compress it
+                parts.append(_chunk(b"iTXt", b"XML:com.adobe.xmp" + bytes(5) + xmp))
     return b"".join(parts)
 
 

@@ -31,14 +31,17 @@ def library() -> Any:
 
     One libvips thread per operation: a batch runs one picture per core, and more threads would only wait on each other.
     No operation cache: no picture is decoded twice, and the cache would keep the last hundred of them in memory.
+    No warnings: what matters comes as an error, and pyvips prints a traceback for each one that is not UTF-8.
     """
     os.environ.setdefault("VIPS_CONCURRENCY", "1")
+    os.environ.setdefault("VIPS_WARNING", "1")
     try:
         import pyvips
     except (ImportError, OSError) as error:
         raise EnvironmentMissingError(
             f"libvips cannot be loaded ({error}); install it with: pip install 'pyvips[binary]'"
         ) from error
+    pyvips._remove_log_handler()
     pyvips.cache_set_max(0)
     return pyvips
 
@@ -51,6 +54,9 @@ def errors_as_image_errors(what: str) -> Iterator[None]:
         yield
     except vips_error as error:
         raise ImageError(f"{what}: {_first_reason(str(error.detail or error.message))}") from error
+    except UnicodeDecodeError as error:  # pyvips trips over messages of libvips that quote bytes of the file
+        library().vips_lib.vips_error_clear()
+        raise ImageError(what) from error
 
 
 def open_lazily(loader: str, data: bytes, **options: Any) -> Any:

@@ -55,11 +55,11 @@ def render_pair(height: int, width: int, seed: int, water: str | None = None) ->
     distance = scene.distance * np.float32(np.clip(thickness, 0.12, 2.5))
     seen = submerge(scene.radiance, distance, waters, scene.elevation)
     optical = distance * np.float32(waters.direct[1])
-    seen = photograph.scatter_blur(seen, distance, optical, camera_rng.uniform(0.002, 0.008) * min(height, width))
+    seen = photograph.scatter_blur(seen, optical, camera_rng.uniform(0.002, 0.008) * min(height, width))
 
     gains = photograph.white_balance(seen, float(camera_rng.uniform(0.0, 0.5)))
-    seen *= gains
-    seen *= photograph.exposure(seen, float(camera_rng.uniform(0.33, 0.5)))
+    seen *= gains[:, None, None]
+    seen *= np.float32(photograph.exposure(seen, float(camera_rng.uniform(0.33, 0.5))))
     seen = photograph.sensor_noise(seen, camera_rng, float(camera_rng.uniform(0.004, 0.02)))
     reference = photograph.develop(scene.radiance, target=0.47)
     return Pair(photograph.encode(seen), reference, distance.astype(np.float32))

@@ -37,7 +37,7 @@ class Light:
 
 @dataclass(frozen=True)
 class Canvas:
-    """Linear radiance (H, W, 3) and forward distance (H, W); objects are painted into it in place."""
+    """Linear radiance (3, H, W) and forward distance (H, W); objects are painted into it in place."""
 
     radiance: Array
     z: Array
@@ -53,11 +53,11 @@ class Canvas:
         return slice(top, bottom), slice(left, right)
 
     def paint(self, window: Window, coverage: Array, color: Array, z: Array | float) -> None:
-        """Lays `color` (h, w, 3) over the window where it is nearer than what is there."""
+        """Lays `color` (3, h, w) over the window where it is nearer than what is there."""
         behind = self.z[window]
         coverage = np.where(z < behind, coverage, 0)
-        target = self.radiance[window]
-        target += coverage[..., None] * (color - target)
+        target = self.radiance[:, *window]
+        target += coverage * (color - target)
         np.copyto(behind, z, where=coverage > 0.5)
 
     def darken(self, column: float, row: float, half_width: float, half_height: float, z: float, amount: float) -> None:
@@ -68,7 +68,7 @@ class Canvas:
         dx, dy = pixel_offsets(window, column, row)
         fall = np.exp(-((dx / half_width) ** 2) - (dy / half_height) ** 2)
         near = np.exp(-(((self.z[window] - z) / (0.12 * z + 0.1)) ** 2))
-        self.radiance[window] *= (1 - amount * fall * near)[..., None]
+        self.radiance[:, *window] *= 1 - amount * fall * near
 
 
 def pixel_offsets(window: Window, column: float, row: float) -> tuple[Array, Array]:

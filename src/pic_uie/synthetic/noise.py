@@ -58,13 +58,14 @@ def lookup(tiles: Array, x: Array, y: Array, level: NDArray[np.intp] | int = 0) 
     x, y = np.asarray(x, np.float32) * TILE, np.asarray(y, np.float32) * TILE
     column, row = np.floor(x), np.floor(y)
     fx, fy = x - column, y - row
-    left, top = column.astype(np.int32) & (TILE - 1), row.astype(np.int32) & (TILE - 1)
+    left, top = column.astype(np.intp) & (TILE - 1), row.astype(np.intp) & (TILE - 1)
     right, bottom = (left + 1) & (TILE - 1), (top + 1) & (TILE - 1)
     flat = tiles.reshape(-1)
-    base = np.asarray(level, np.int32) * (TILE * TILE)
+    base = np.asarray(level, np.intp) * (TILE * TILE)
     top, bottom = top * TILE + base, bottom * TILE + base
-    upper = flat[top + left] * (1 - fx) + flat[top + right] * fx
-    lower = flat[bottom + left] * (1 - fx) + flat[bottom + right] * fx
+    upper, lower = flat.take(top + left), flat.take(bottom + left)
+    upper += fx * (flat.take(top + right) - upper)
+    lower += fx * (flat.take(bottom + right) - lower)
     result: Array = upper + (lower - upper) * fy
     return result
 

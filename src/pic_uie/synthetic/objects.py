@@ -30,7 +30,13 @@ _CHART_SRGB = """
 d67e2c 505ba6 c15a63 5e3c6c 9dbc40 e0a32e
 383d96 469449 af363c e7c71f bb5695 0885a1
 f3f3f2 c8c8c8 a0a0a0 7a7a79 555555 343434"""
-CHART: Array = (np.frombuffer(bytes.fromhex(_CHART_SRGB), np.uint8).reshape(4, 6, 3) / np.float32(255)) ** 2.2
+_CHART_BYTES = np.frombuffer(bytes.fromhex(_CHART_SRGB), np.uint8).reshape(4, 6, 3)
+CHART: Array = np.moveaxis((_CHART_BYTES / np.float32(255)) ** 2.2, -1, 0)  # (3, 4, 6), linear
+
+
+def _planes(color: Color) -> Array:
+    """Returns a colour as (3, 1, 1), to be spread over a window."""
+    return np.array(color, np.float32)[:, None, None]
 
 
 def boulder(
@@ -68,12 +74,12 @@ def boulder(
     length = np.sqrt(nx * nx + ny * ny + nz * nz)
     shade = canvas.light.shade(nx / length, ny / length, nz / length)
     shade = shade * np.clip(1 + 0.22 * texture, 0.3, 1.6) * np.clip(0.85 - 0.55 * dy, 0.35, 1.1)
-    base = np.array(CORAL_COLORS[rng.integers(len(CORAL_COLORS))], np.float32)
+    base = _planes(CORAL_COLORS[rng.integers(len(CORAL_COLORS))])
     if not massive_coral:
-        base = 0.35 * base + 0.65 * np.array((0.30, 0.27, 0.22), np.float32)
-    other = np.array(CORAL_COLORS[rng.integers(len(CORAL_COLORS))], np.float32)
-    mix = np.clip(0.25 + 0.45 * tint, 0, 0.75)[..., None]
-    canvas.paint(window, coverage, (base + mix * (other - base)) * shade[..., None], z - radius * bulge)
+        base = 0.35 * base + 0.65 * _planes((0.30, 0.27, 0.22))
+    other = _planes(CORAL_COLORS[rng.integers(len(CORAL_COLORS))])
+    mix = np.clip(0.25 + 0.45 * tint, 0, 0.75)
+    canvas.paint(window, coverage, (base + mix * (other - base)) * shade, z - radius * bulge)
 
 
 def branching(
@@ -81,7 +87,7 @@ def branching(
 ) -> None:
     """Paints a branching coral, or a flat sea fan, `size` pixels high (`radius` metres) rooted at (column, row)."""
     fan = rng.random() < 0.3
-    color = np.array(CORAL_COLORS[rng.integers(len(CORAL_COLORS))], np.float32)
+    color = _planes(CORAL_COLORS[rng.integers(len(CORAL_COLORS))])
     canvas.darken(column, row, 0.7 * size, 0.18 * size, z, 0.5)
     trunks = int(rng.integers(4, 7) if fan else rng.integers(5, 9))
     thinnest = max((0.009 if fan else 0.018) * size, 0.85)
@@ -127,14 +133,14 @@ def _capsule(canvas: Canvas, segment: list[float], z: float, color: Array) -> No
     if thickness > 4:  # thick enough to show its skin
         u, v = 0.05 * np.arcsin(side) + 0.001 * x0, 0.05 * along * length / thickness + 0.001 * y0
         shade = shade * np.clip(1 + 0.16 * noise.lookup(noise.clouds(), u, v, 1), 0.5, 1.5)
-    canvas.paint(window, coverage, color * shade[..., None], z)
+    canvas.paint(window, coverage, color * shade, z)
 
 
 def sponges(
     canvas: Canvas, rng: np.random.Generator, column: float, row: float, z: float, size: float, radius: float
 ) -> None:
     """Paints a group of tube sponges, the highest `size` pixels high, rooted at (column, row)."""
-    color = np.array(CORAL_COLORS[rng.integers(len(CORAL_COLORS))], np.float32)
+    color = _planes(CORAL_COLORS[rng.integers(len(CORAL_COLORS))])
     canvas.darken(column, row, 0.5 * size, 0.15 * size, z, 0.5)
     for depth in sorted(rng.uniform(-0.4, 0.4, int(rng.integers(3, 7))).tolist(), reverse=True):
         lean, height = float(rng.normal(0, 0.22)), size * float(rng.uniform(0.4, 1.0))
@@ -146,7 +152,7 @@ def sponges(
             dx, dy = pixel_offsets(window, top_column, top_row - 0.2 * thickness)
             distance = np.sqrt((dx / (0.66 * thickness)) ** 2 + (dy / (0.42 * thickness)) ** 2)
             opening = np.clip((1 - distance) * 0.5 * thickness, 0, 1)
-            canvas.paint(window, opening, np.broadcast_to(0.12 * color, (*opening.shape, 3)), z + radius * depth - 0.01)
+            canvas.paint(window, opening, 0.12 * color, z + radius * depth - 0.01)
 
 
 def fish(
@@ -172,7 +178,7 @@ def fish(
     eye = np.hypot(x - 0.36, y + 0.035) < 0.028
     countershade = np.clip(0.8 + 2.2 * y, 0.35, 1.3)
     brightness = shade * stripes * countershade * np.where(eye, 0.1, 1.0)
-    canvas.paint(window, coverage, np.array(color, np.float32) * brightness[..., None], z)
+    canvas.paint(window, coverage, _planes(color) * brightness, z)
 
 
 def chart(canvas: Canvas, rng: np.random.Generator, column: float, row: float, z: float, size: float) -> None:
@@ -188,9 +194,9 @@ def chart(canvas: Canvas, rng: np.random.Generator, column: float, row: float, z
     y = (dy * math.cos(tilt) - dx * math.sin(tilt)) / (size * lean)
     coverage = np.clip(np.minimum(0.5 - np.abs(x), 0.345 - np.abs(y)) * size + 0.5, 0, 1)
     u, v = (x + 0.47) / 0.94 * 6, (y + 0.315) / 0.63 * 4
-    patch = CHART[np.clip(v, 0, 3).astype(int), np.clip(u, 0, 5).astype(int)]
+    patch = CHART[:, np.clip(v, 0, 3).astype(int), np.clip(u, 0, 5).astype(int)]
     gap = np.minimum(np.abs(u - np.round(u)) / 6 * 0.94, np.abs(v - np.round(v)) / 4 * 0.63)
-    edge = np.clip((gap - 0.01) * size + 0.5, 0, 1)[..., None]
+    edge = np.clip((gap - 0.01) * size + 0.5, 0, 1)
     flat = np.full(x.shape, 0.55, np.float32)
-    shade = canvas.light.shade(0 * flat, flat, -np.sqrt(1 - flat * flat))[..., None]
+    shade = canvas.light.shade(0 * flat, flat, -np.sqrt(1 - flat * flat))
     canvas.paint(window, coverage, (0.03 + edge * (patch - 0.03)) * shade, z)

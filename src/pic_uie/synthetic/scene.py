@@ -20,6 +20,7 @@ _REEF_TINTS = (  # stone, turf algae, coralline crust, rubble
     ((0.30, 0.25, 0.17), (0.33, 0.24, 0.10), (0.30, 0.17, 0.24), (0.52, 0.47, 0.40)),
     ((0.21, 0.20, 0.19), (0.14, 0.18, 0.09), (0.45, 0.27, 0.15), (0.40, 0.36, 0.30)),
 )
+_OPEN_WATER = (0.10, 0.22, 0.33)
 _SANDS = ((0.62, 0.55, 0.43), (0.52, 0.46, 0.37), (0.70, 0.66, 0.57), (0.42, 0.38, 0.32))
 _PLACERS: tuple[tuple[Callable[..., None], float], ...] = (
     (objects.boulder, 0.45),
@@ -33,7 +34,7 @@ class Scene:
     """A rendered scene without water.
 
     Attributes:
-        radiance: Linear light that leaves the scene towards the camera, (H, W, 3), white = about 1.
+        radiance: Linear light that leaves the scene towards the camera, (3, H, W), white = about 1.
         distance: Length of each ray in scene units, (H, W).
         elevation: Sine of the angle of each ray above the horizontal, (H, W): where open water is brighter.
     """
@@ -66,9 +67,10 @@ def render(height: int, width: int, rng: np.random.Generator) -> Scene:
 
     x, y = camera.x_slopes()[None, :], camera.y_slopes()[:, None]
     ray = np.sqrt(1 + x * x + y * y)
-    backdrop = np.array((0.10, 0.22, 0.33), np.float32) * (1 + 0.5 * y / ray)[..., None]
+    brightness = 1 + 0.5 * y / ray
     fade = np.clip((canvas.z - 0.45 * FAR) / (0.5 * FAR), 0, 1) ** 0.8  # the far end of the floor meets open water
-    canvas.radiance[...] += fade[..., None] * (backdrop - canvas.radiance)
+    for plane, backdrop in zip(canvas.radiance, _OPEN_WATER, strict=True):
+        plane += fade * (backdrop * brightness - plane)
     return Scene(canvas.radiance, canvas.z * ray, (y / ray).astype(np.float32))
 
 
@@ -95,15 +97,20 @@ def _paint_floor(floor: Floor, terrain: Terrain, camera: Camera, light: Light, r
     hollow = np.clip(1 + reef * (0.30 * rough + 0.18 * broad) + sand * (0.05 * rough + 0.10 * ripple), 0.22, 1.7)
     shade = shade * hollow * _caustics(terrain, floor, footprint, float(rng.uniform(-0.1, 0.35)))
 
-    stone, turf, crust, rubble = np.array(_REEF_TINTS[rng.integers(len(_REEF_TINTS))], np.float32)
-    color = np.empty((*rough.shape, 3), np.float32)
-    color[...] = stone
-    color += np.clip(0.9 * broad + 0.2, 0, 1)[..., None] * (turf - color)
-    color += np.clip(-1.1 * broad - 0.5 + 0.4 * rough, 0, 0.85)[..., None] * (crust - color)
-    color += np.clip(1.0 * rough - 0.75, 0, 0.9)[..., None] * (rubble - color)
-    color += sand[..., None] * (np.array(_SANDS[rng.integers(len(_SANDS))], np.float32) - color)
-    color *= shade[..., None]
-    return color
+    tints = np.array(_REEF_TINTS[rng.integers(len(_REEF_TINTS))], np.float32)
+    ground = np.array(_SANDS[rng.integers(len(_SANDS))], np.float32)
+    turf_share = np.clip(0.9 * broad + 0.2, 0, 1)
+    crust_share = np.clip(-1.1 * broad - 0.5 + 0.4 * rough, 0, 0.85)
+    rubble_share = np.clip(rough - 0.75, 0, 0.9)
+    radiance = np.empty((3, *rough.shape), np.float32)
+    for channel, plane in enumerate(radiance):  # plane by plane: NumPy is slow across a last axis of three
+        stone, turf, crust, rubble = tints[:, channel]
+        plane[...] = stone + turf_share * (turf - stone)
+        plane += crust_share * (crust - plane)
+        plane += rubble_share * (rubble - plane)
+        plane += sand * (ground[channel] - plane)
+        plane *= shade
+    return radiance
 
 
 def _caustics(terrain: Terrain, floor: Floor, footprint: Array, amount: float) -> Array:

@@ -97,20 +97,21 @@ def draw_water(rng: np.random.Generator, name: str | None = None) -> Water:
 
 
 def direct_transmission(distance: Array, water: Water) -> Array:
-    """Returns exp(-β_D(z) z) as (H, W, 3), with β_D falling from its value at 0 as the band narrows."""
-    z = distance[..., None]
-    optical = water.direct * z
-    result: Array = np.exp(-optical * (1 - _BAND_NARROWING * (1 - np.exp(-optical))))
+    """Returns exp(-β_D(z) z) as (3, H, W), with β_D falling from its value at 0 as the band narrows."""
+    optical = np.multiply.outer(water.direct, distance)
+    narrowing = _BAND_NARROWING[:, None, None]
+    result: Array = np.exp(-optical * (1 - narrowing * (1 - np.exp(-optical))))
     return result
 
 
 def submerge(radiance: Array, distance: Array, water: Water, elevation: Array | float = 0.0) -> Array:
-    """Returns what the camera sees of `radiance` (H, W, 3) at `distance` metres (H, W) through the water.
+    """Returns what the camera sees of `radiance` (3, H, W) at `distance` metres (H, W) through the water.
 
     `elevation` is the sine of each ray's angle above the horizontal: open water is brighter upward.
     """
-    z = distance[..., None]
-    veil = water.veil * (np.exp(1.1 * np.asarray(elevation, np.float32)))[..., None]
-    direct = radiance * (water.downwelling * direct_transmission(distance, water))
-    result: Array = direct + veil * (1 - np.exp(-water.backscatter * z))
-    return result
+    upward = np.exp(1.1 * np.asarray(elevation, np.float32))
+    seen = radiance * direct_transmission(distance, water)
+    seen *= water.downwelling[:, None, None]
+    for plane, veil, coefficient in zip(seen, water.veil, water.backscatter, strict=True):
+        plane += (veil * upward) * (1 - np.exp(-coefficient * distance))
+    return seen

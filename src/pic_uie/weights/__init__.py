@@ -113,7 +113,7 @@ def digest(config: ModelConfig, parameters: Mapping[str, NDArray[np.float32]]) -
 
 
 def make_header(**facts: Any) -> dict[str, str]:
-    """Returns safetensors metadata: one entry, since the order of several is random and a file must repeat to the byte."""
+    """Returns safetensors metadata: one entry, since the order of several would differ from file to file."""
     return {HEADER: json.dumps(facts, sort_keys=True)}
 
 

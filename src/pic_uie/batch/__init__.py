@@ -1,0 +1,1 @@
+"""Many files: sources, output mapping, ledger, workers."""

@@ -1,0 +1,123 @@
+"""How a run shows itself: a bar on a terminal, plain lines in a log; always on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Protocol
+
+from pic_uie.batch.ledger import Outcome, shown
+
+_LINE_SECONDS = 10.0
+_FEW = 10  # so many files get a line each even without -v
+
+
+class Progress(Protocol):
+    """What a run tells while it goes on."""
+
+    def __enter__(self) -> Progress: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def advance(self, outcome: Outcome) -> None:
+        """One more file is finished."""
+
+
+def make(total: int, *, quiet: bool, verbose: bool) -> Progress:
+    """Chooses the bar for several files on a terminal, plain lines otherwise."""
+    if sys.stderr.isatty() and total > 1 and not quiet:
+        return BarProgress(total, verbose=verbose)
+    return LineProgress(total, quiet=quiet, verbose=verbose)
+
+
+class LineProgress:
+    """Failures at once; for a long run a line every ten seconds."""
+
+    def __init__(self, total: int, *, quiet: bool, verbose: bool) -> None:
+        self._total, self._finished, self._failed = total, 0, 0
+        self._quiet, self._each = quiet, (verbose or total <= _FEW) and not quiet
+        self._notes = verbose
+        self._start = self._last = time.monotonic()
+
+    def __enter__(self) -> LineProgress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def advance(self, outcome: Outcome) -> None:
+        """Prints what is due."""
+        self._finished += 1
+        self._failed += outcome.status == "failed"
+        if outcome.status == "failed" or self._each:
+            say(line(outcome, notes=self._notes))
+        now = time.monotonic()
+        if now - self._last >= _LINE_SECONDS and not self._quiet:
+            self._last = now
+            rate = self._finished / (now - self._start)
+            left = round((self._total - self._finished) / rate)
+            say(
+                f"{self._finished} of {self._total} pictures, {self._failed} failed, {rate:.1f} per second, "
+                f"about {left // 60}:{left % 60:02d} left"
+            )
+
+
+class BarProgress:
+    """A bar with rate and remaining time; failures scroll by above it."""
+
+    def __init__(self, total: int, *, verbose: bool) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        self._console = Console(stderr=True)
+        self._verbose = verbose
+        self._bar = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TextColumn("{task.fields[rate]}"),
+            progress.TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+        )
+        self._task = self._bar.add_task("enhancing", total=total, rate="")
+        self._finished, self._start = 0, time.monotonic()
+
+    def __enter__(self) -> BarProgress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def advance(self, outcome: Outcome) -> None:
+        """Moves the bar."""
+        self._finished += 1
+        rate = self._finished / max(time.monotonic() - self._start, 1e-9)
+        self._bar.update(self._task, advance=1, rate=f"{rate:.1f}/s")
+        if outcome.status == "failed" or self._verbose:
+            self._console.print(line(outcome, notes=self._verbose), markup=False, highlight=False, soft_wrap=True)
+
+
+def line(outcome: Outcome, *, notes: bool) -> str:
+    """Says in one line what became of a file."""
+    if outcome.status == "failed":
+        return f"{shown(outcome.input)}: {shown(outcome.error)}"
+    remarks = f" ({'; '.join(outcome.notes)})" if notes and outcome.notes else ""
+    seconds = sum(outcome.milliseconds.values()) / 1000
+    return f"{shown(outcome.input)} -> {shown(outcome.output)}, {seconds:.2f} s{remarks}"
+
+
+def say(text: str, **options: Any) -> None:
+    """Prints a message; a reader who went away is no reason to stop."""
+    try:
+        print(text, file=sys.stderr, flush=True, **options)
+    except BrokenPipeError:
+        return

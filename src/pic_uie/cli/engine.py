@@ -1,0 +1,23 @@
+"""Loads the engine for a command, and says what is missing if it cannot be loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pic_uie import Enhancer, __version__, weights
+from pic_uie.errors import EnvironmentMissingError
+
+
+def load(weights_path: Path | None, threads: int) -> tuple[Enhancer, str]:
+    """Returns the engine and the software tag of what it makes.
+
+    Raises:
+        EnvironmentMissingError: The default weights are not installed.
+        WeightsError: The weights given cannot be used.
+    """
+    if weights_path is None and not weights.DEFAULT_PATH.exists():
+        raise EnvironmentMissingError(
+            f"the default weights {weights.DEFAULT_PATH.name} are missing; reinstall pic-uie or give --weights FILE"
+        )
+    enhancer = Enhancer(weights_path, threads)
+    return enhancer, f"pic-uie {__version__} (weights {enhancer.weights.short_hash})"

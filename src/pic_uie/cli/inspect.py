@@ -1,0 +1,77 @@
+"""`pic-uie inspect`: one sheet that shows what the model did to a picture, or the same as numbers."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pic_uie.cli.exit_codes import OK
+from pic_uie.errors import ConfigError, ImageError
+from pic_uie.files import atomic_write
+
+KINDS = {".png": "png", ".pdf": "pdf", ".svg": "svg"}
+DEFAULT_SIDE = 1024
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `pic-uie inspect`."""
+    parser.add_argument("image", type=Path, metavar="IMG", help="the picture")
+    parser.add_argument("-o", "--output", type=Path, metavar="SHEET", help="the sheet: .png, .pdf or .svg")
+    parser.add_argument("--json", action="store_true", help="print θ and the statistics on standard output")
+    parser.add_argument("--weights", type=Path, metavar="FILE", help="other weights than the ones in the package")
+    parser.add_argument("--title", help="what to call the picture on the sheet (default: its file name)")
+    parser.add_argument(
+        "--max-side",
+        type=int,
+        default=DEFAULT_SIDE,
+        metavar="N",
+        help=f"run the steps on a copy of at most N pixels a side (default {DEFAULT_SIDE}; 0: the picture itself)",
+    )
+    parser.add_argument("--dpi", type=int, default=120, help="dots per inch of a PNG sheet (default 120)")
+    parser.add_argument("--overwrite", action="store_true", help="replace a sheet that is there already")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Predicts on the native engine, runs the steps, and writes what was asked for."""
+    kind = _check(arguments)
+    from pic_uie import Enhancer
+    from pic_uie.images import read_rgb8
+    from pic_uie.inspection.report import inspect
+
+    enhancer = Enhancer(arguments.weights)
+    picture = read_rgb8(arguments.image)
+    title = arguments.image.name if arguments.title is None else arguments.title
+    inspection = inspect(picture, enhancer, title, arguments.max_side or None)
+    if kind is not None:
+        from pic_uie.inspection.sheet import render
+
+        sheet = render(inspection, kind, arguments.dpi)
+        try:
+            atomic_write(arguments.output, sheet)
+        except OSError as error:
+            raise ImageError(f"cannot write {arguments.output}: {error.strerror}") from error
+        print(f"wrote {arguments.output}", file=sys.stderr)
+    if arguments.json:
+        print(inspection.to_json())
+    return OK
+
+
+def _check(arguments: argparse.Namespace) -> str | None:
+    """Returns the kind of sheet that is asked for, if any."""
+    if arguments.max_side < 0 or not 20 <= arguments.dpi <= 600:
+        raise ConfigError(
+            f"--max-side must be 0 or more and --dpi 20..600, got {arguments.max_side} and {arguments.dpi}"
+        )
+    if arguments.output is None:
+        if not arguments.json:
+            raise ConfigError("nothing to do: give -o SHEET, --json or both")
+        return None
+    kind = KINDS.get(arguments.output.suffix.lower())
+    if kind is None:
+        raise ConfigError(f"{arguments.output}: a sheet is .png, .pdf or .svg")
+    if arguments.output.exists() and not arguments.overwrite:
+        raise ConfigError(f"{arguments.output} is there already: choose another name, or --overwrite")
+    if arguments.output.resolve() == arguments.image.resolve():
+        raise ConfigError(f"the sheet would replace the picture {arguments.image}")
+    return kind

@@ -1,0 +1,119 @@
+"""What the model did to one picture: θ, the statistics and every step, gathered in one place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from pic_uie.corrections import Corrections
+from pic_uie.inspection.steps import Steps, gate_scalars, resize, run_steps, statistics
+from pic_uie.weights import Weights
+
+FORMAT = "pic-uie-inspection-1"
+MAX_SIDE = 1024  # the steps run on a copy with at most this many pixels a side
+
+
+class Predicts(Protocol):
+    """What an inspection needs of the engine: `pic_uie.Enhancer` has it."""
+
+    @property
+    def weights(self) -> Weights:
+        """The weights in use."""
+
+    def predict(self, img: NDArray[np.uint8]) -> Corrections:
+        """Returns θ of a picture (H, W, 3)."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """One picture, taken apart.
+
+    Attributes:
+        name: Of the picture, for titles.
+        size: (height, width) of the picture as given.
+        theta: Its corrections, predicted from the picture as given.
+        steps: Every step at the size they were run at.
+        thumbnail: What the predictor saw, (s, s, 3) in [0, 1].
+        weights: The weights in use.
+    """
+
+    name: str
+    size: tuple[int, int]
+    theta: Corrections
+    steps: Steps
+    thumbnail: NDArray[np.float64]
+    weights: Weights
+
+    @property
+    def gate(self) -> tuple[float, float]:
+        """(β, γ)."""
+        return gate_scalars(self.weights.parameters)
+
+    def to_json(self) -> str:
+        """Returns θ and the statistics as JSON; `corrections` is what `Corrections.from_json` reads."""
+        steps, (beta, gamma) = self.steps, self.gate
+        mean_after, covariance_after = statistics(steps.z2)
+        values: dict[str, Any] = {
+            "format": FORMAT,
+            "picture": {"name": self.name, "height": self.size[0], "width": self.size[1]},
+            "weights": self.weights.sha256,
+            "corrections": json.loads(self.theta.to_json()),
+            "gate": {"beta": beta, "gamma": gamma},
+            "thumbnail": {
+                "size": self.thumbnail.shape[0],
+                "mean": self.thumbnail.mean(axis=(0, 1)).tolist(),
+                "std": self.thumbnail.std(axis=(0, 1), ddof=1).tolist(),
+            },
+            "statistics": {
+                "height": steps.y.shape[0],
+                "width": steps.y.shape[1],
+                "m": steps.mean.tolist(),
+                "S": steps.covariance.tolist(),
+                "eigenvalues": steps.eigenvalues.tolist(),
+                "m_after": mean_after.tolist(),
+                "S_after": covariance_after.tolist(),
+                "eigenvalues_after": np.linalg.eigvalsh(covariance_after).tolist(),
+            },
+        }
+        return json.dumps(values, allow_nan=False)
+
+
+def inspect(
+    picture: NDArray[np.uint8], enhancer: Predicts, name: str = "", max_side: int | None = MAX_SIDE
+) -> Inspection:
+    """Takes the enhancement of one picture apart.
+
+    Args:
+        picture: (H, W, 3) uint8.
+        enhancer: The engine that predicts θ.
+        name: For titles.
+        max_side: θ always comes from the picture as given; the steps run on a copy that is shrunk to this many pixels
+            on its longer side, or on the picture itself with None.
+
+    Raises:
+        ValueError: The picture has another shape or type, or `max_side` is not positive.
+    """
+    if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8 or picture.size == 0:
+        raise ValueError(f"expected a picture (H, W, 3) of uint8, got {picture.shape} of {picture.dtype}")
+    if max_side is not None and max_side < 1:
+        raise ValueError(f"max_side must be 1 or more, got {max_side}")
+    height, width = picture.shape[:2]
+    theta = enhancer.predict(picture)
+    weights = enhancer.weights
+    thumbnail = resize(picture / 255.0, weights.config.thumbnail, weights.config.thumbnail)
+    steps = run_steps(_shrink(picture, max_side) / 255.0, theta, weights.parameters)
+    return Inspection(name, (height, width), theta, steps, thumbnail, weights)
+
+
+def _shrink(picture: NDArray[np.uint8], max_side: int | None) -> NDArray[np.uint8]:
+    height, width = picture.shape[:2]
+    factor = 1.0 if max_side is None else max_side / max(height, width)
+    if factor >= 1:
+        return picture
+    size = max(round(width * factor), 1), max(round(height * factor), 1)
+    return np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))

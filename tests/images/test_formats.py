@@ -1,0 +1,62 @@
+"""Types are told by content; what is not ours is named."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pic_uie import images
+from pic_uie.errors import ImageError
+from pic_uie.images import formats
+from pictures import reef, saved
+
+FORMATS = ("JPEG", "PNG", "TIFF", "WEBP", "BMP", "AVIF")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_content_tells_the_format_whatever_the_name_says(tmp_path, name):
+    path = tmp_path / "mislabelled.gif"
+    path.write_bytes(saved(reef(), name))
+    assert images.read(path).format == name.lower()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "an empty file"),
+        (b"hello, this is text\n", "a text file"),
+        (b"GIF89a" + bytes(40), "a GIF picture"),
+        (b"%PDF-1.7\n", "a PDF document"),
+        (b"\x00\x00\x00\x18ftypmp42" + bytes(40), "a video"),
+        (b"II*\0\x10\0\0\0CR\x02\0" + bytes(40), "a camera raw file (Canon CR2)"),
+        (b"FUJIFILMCCD-RAW 0201", "a camera raw file (Fujifilm RAF)"),
+        (bytes(range(64)), "a file of an unknown kind"),
+        (b"BM, a text that begins like a bitmap", "a text file"),
+    ],
+)
+def test_strangers_are_named_and_the_allowed_formats_listed(content, words):
+    with pytest.raises(ImageError) as caught:
+        images.read(content)
+    assert str(caught.value).startswith(words)
+    assert "JPEG, PNG, TIFF, WebP, BMP, AVIF, HEIC" in str(caught.value)
+
+
+def test_gif_is_refused_though_pillow_could_read_it():
+    with pytest.raises(ImageError, match="GIF"):
+        images.read(saved(Image.fromarray(reef()).quantize(8), "GIF"))
+
+
+@pytest.mark.parametrize("suffix", [".jpg", ".JPEG", ".Tif", ".webp", ".bmp", ".heic"])
+def test_suffixes_are_known_in_any_case(suffix):
+    assert formats.by_suffix(f"a.b{suffix}") is not None
+    assert formats.by_suffix(f"a{suffix}.txt") is None
+
+
+def test_read_rgb8_gives_three_channels_of_anything(tmp_path):
+    for channels in (1, 3, 4):
+        path = tmp_path / f"{channels}.png"
+        path.write_bytes(saved(reef(channels=channels), "PNG"))
+        pixels = images.read_rgb8(path)
+        assert pixels.dtype == np.uint8
+        assert pixels.shape == (48, 64, 3)
+        expected = reef(channels=channels)[:, :, : 1 if channels == 1 else 3]
+        assert np.array_equal(pixels, np.broadcast_to(expected, pixels.shape))
