@@ -404,6 +404,18 @@ def test_enhance_takes_arrays_pil_images_and_paths(default_weights, tmp_path):
     np.testing.assert_array_equal(pic_uie.enhance(str(path), strength=0.5), wanted)
 
 
+def test_the_light_path_imports_nothing_heavy(tmp_path):
+    script = (
+        "import sys, numpy as np, pic_uie\n"
+        "pic_uie.Enhancer(sys.argv[1]).enhance(np.zeros((8, 8, 3), np.uint8))\n"
+        "print(*sorted({'torch', 'matplotlib', 'cv2', 'scipy', 'PIL'} & sys.modules.keys()))\n"
+    )
+    path = tmp_path / "weights.safetensors"
+    weights.save(path, WEIGHTS.config, WEIGHTS.parameters)
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
 def test_every_constant_is_the_same_in_both_languages():
     native = _native.constants()
     assert native
