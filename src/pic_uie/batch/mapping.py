@@ -62,7 +62,8 @@ def output_folder(output: str | None, source_count: int, *, named_file: bool) ->
     if by_suffix(path) is None:
         if one_file and path.suffix:
             raise ConfigError(
-                f"-o {output} does not end like a picture that can be written ({titles()}); for a folder write -o {output}/"
+                f"-o {output} does not end like a picture that can be written ({titles()}); "
+                f"for a folder write -o {output}/"
             )
         return path
     if one_file:
