@@ -15,6 +15,7 @@ fast as the slower of them. Sharing all cores perfectly is at least as fast: the
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import platform
 import shutil
@@ -110,6 +111,12 @@ def time_command(folder: Path, out: Path, weights: Path | None, extra: list[str]
     return time.perf_counter() - started
 
 
+def cpu_seconds() -> float:
+    """Processor time of this process and its children: what a busy machine disturbs least."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
 def time_peer(paths: list[Path], out: Path, weights: Path | None) -> float | None:
     """Seconds per picture of the loop that one writes first: Pillow, PyTorch, Pillow."""
     try:
@@ -161,17 +168,22 @@ def measure(
     folder: Path, paths: list[Path], results: Path, cores: int, weights: Path | None, peers: int, extra: list[str]
 ) -> None:
     """Takes the four measurements and prints them with the limits; times are per picture."""
-    count = len(paths)
+    count, used = len(paths), [cpu_seconds()]
     codec = time_codec(paths, results / "codec", cores) / count
+    used.append(cpu_seconds())
     shutil.rmtree(results)
     engine_count = max(cores, min(count, 40) // cores * cores)
     engine = time_engine(paths, Enhancer(weights, threads=1), cores, engine_count) / engine_count
+    used.append(cpu_seconds())
     command = time_command(folder, results / "command", weights, extra) / count
+    used.append(cpu_seconds())
+    core_seconds = [b - a for a, b in itertools.pairwise(used)]
     finished = len(list((results / "command").iterdir()))
     if finished != count:
         sys.exit(f"the command wrote {finished} of {count} files")
-    for name, seconds in (("codec alone", codec), ("engine alone", engine), ("command", command)):
-        print(f"{name:<13}{1 / seconds:6.2f} pictures/s, {1000 * seconds * cores:.0f} ms of a core each")
+    rows = (("codec alone", codec, count), ("engine alone", engine, engine_count + cores), ("command", command, count))
+    for (name, seconds, pictures), core in zip(rows, core_seconds, strict=True):
+        print(f"{name:<13}{1 / seconds:6.2f} pictures/s, {1000 * core / pictures:.0f} ms of processor time each")
     slower, shared = 1 / (2 * max(codec, engine)), 1 / (codec + engine)
     limits = (
         ("codec and engine on half of the cores each", slower),
