@@ -100,10 +100,13 @@ def time_engine(paths: list[Path], enhancer: Enhancer, cores: int, count: int) -
     return time.perf_counter() - started
 
 
-def time_command(folder: Path, out: Path, weights: Path | None, extra: list[str]) -> float:
+def time_command(paths: list[Path], out: Path, weights: Path | None, extra: list[str]) -> float:
     """Seconds for the command in a process of its own."""
     script = "import sys; from pic_uie.cli.main import main; sys.exit(main())"
-    command = [sys.executable, "-c", script, "enhance", str(folder / "*.jpg"), "-o", f"{out}/", "-q", *extra]
+    out.mkdir(parents=True)
+    names = out.with_name("list.txt")
+    names.write_text("\n".join(str(path.resolve()) for path in paths))
+    command = [sys.executable, "-c", script, "enhance", f"@{names}", "-o", f"{out}/", "-q", *extra]
     if weights is not None:
         command += ["--weights", str(weights)]
     started = time.perf_counter()
@@ -159,14 +162,12 @@ def main() -> None:
         print(f"{len(paths)} JPEGs of {WIDTH} x {HEIGHT}, {size:.1f} MB each")
         results = root / "out"
         try:
-            measure(root / "in", paths, results, cores, arguments.weights, arguments.peer, extra)
+            measure(paths, results, cores, arguments.weights, arguments.peer, extra)
         finally:
             shutil.rmtree(results, ignore_errors=True)
 
 
-def measure(
-    folder: Path, paths: list[Path], results: Path, cores: int, weights: Path | None, peers: int, extra: list[str]
-) -> None:
+def measure(paths: list[Path], results: Path, cores: int, weights: Path | None, peers: int, extra: list[str]) -> None:
     """Takes the four measurements and prints them with the limits; times are per picture."""
     count, used = len(paths), [cpu_seconds()]
     codec = time_codec(paths, results / "codec", cores) / count
@@ -175,7 +176,7 @@ def measure(
     engine_count = max(cores, min(count, 40) // cores * cores)
     engine = time_engine(paths, Enhancer(weights, threads=1), cores, engine_count) / engine_count
     used.append(cpu_seconds())
-    command = time_command(folder, results / "command", weights, extra) / count
+    command = time_command(paths, results / "command", weights, extra) / count
     used.append(cpu_seconds())
     core_seconds = [b - a for a, b in itertools.pairwise(used)]
     finished = len(list((results / "command").iterdir()))
