@@ -109,6 +109,7 @@ def _enhance(jobs: Sequence[Job], arguments: argparse.Namespace) -> int:
 def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace) -> int:
     """Returns OK at the end of the list, whatever failed, and another code if the run had to stop."""
     import threading
+    from contextlib import closing
 
     from pic_uie.batch import workers
     from pic_uie.batch.process import Settings, process
@@ -138,8 +139,9 @@ def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace)
     with (
         stop_on_signals(stop) as interrupted,
         display.make(len(pending), quiet=arguments.quiet, verbose=arguments.verbose) as progress,
+        closing(workers.run(pending, one, workers=at_a_time, stop=stop)) as outcomes,
     ):
-        for outcome in workers.run(pending, one, workers=at_a_time, stop=stop):
+        for outcome in outcomes:
             ledger.add(outcome)
             progress.advance(outcome)
             if ledger.disk_full_in_a_row >= _DISK_FULL_LIMIT:
