@@ -144,7 +144,7 @@ def test_an_output_that_appeared_meanwhile_is_not_replaced(job):
 
 def test_a_vanished_source(job):
     job.source.unlink()
-    assert process(job, Inverting(), Settings()).error == "no such file (was it moved or deleted?)"
+    assert process(job, Inverting(), Settings()).error == "no such file or folder"
 
 
 def test_the_ledger_counts_and_reports(tmp_path):

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -11,6 +12,7 @@ from command import PIC_UIE, enhance, make, noise, tree
 from pic_uie import Enhancer, images, weights
 from pic_uie.cli import exit_codes
 from pic_uie.files import PART_SUFFIX
+from pic_uie.images import vips
 from pictures import reef, saved
 
 
@@ -71,6 +73,16 @@ def test_missing_weights_are_an_environment_error(here, capsys, monkeypatch):
     (here / "pickle.pt").write_bytes(b"\x80\x04x")
     assert enhance("a.png", "--weights", "pickle.pt") == exit_codes.FAILED
     assert "pickled checkpoints are never read" in capsys.readouterr().err
+
+
+def test_a_missing_libvips_is_told_once(here, capsys, monkeypatch):
+    make(here / "a.png")
+    make(here / "b.png")
+    monkeypatch.setitem(sys.modules, "pyvips", None)
+    vips._load.cache_clear()
+    assert enhance("a.png", "b.png") == exit_codes.ENVIRONMENT
+    vips._load.cache_clear()
+    assert capsys.readouterr().err.count("pip install 'pyvips[binary]'") == 1
 
 
 def test_max_pixels(here, capsys):

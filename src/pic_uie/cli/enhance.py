@@ -117,7 +117,9 @@ def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace)
     from pic_uie.cli.signals import stop_on_signals
     from pic_uie.enhancer import default_threads
     from pic_uie.files import remove_stale_parts
+    from pic_uie.images import vips
 
+    vips.library()  # if it is missing, that is told once and not for every picture
     processors = default_threads()
     at_a_time = min(arguments.jobs or processors, len(pending))
     enhancer, software = engine.load(arguments.weights, arguments.threads or max(1, processors // at_a_time))
