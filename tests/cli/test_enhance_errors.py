@@ -25,7 +25,7 @@ def test_one_bad_file_does_not_stop_a_run(here, capsys):
     os.mkfifo(here / "f.jpg")
     (here / "g.jpg").symlink_to(here / "g.jpg")
     (here / "h.jpg").mkdir()
-    assert enhance(".", "missing.jpg", "-o", "out") == exit_codes.FAILED
+    assert enhance(".", "missing.jpg", "i" * 300 + ".jpg", "-o", "out") == exit_codes.FAILED
     assert tree(here / "out") == ["a.png", "e.png"]
     errors = capsys.readouterr().err
     for words in (
@@ -35,7 +35,8 @@ def test_one_bad_file_does_not_stop_a_run(here, capsys):
         "f.jpg: not a regular file",
         "g.jpg: a symbolic link that leads back to itself",
         "missing.jpg: no such file",
-        "2 enhanced, 6 failed",
+        "iiii.jpg: the name is too long",
+        "2 enhanced, 7 failed",
     ):
         assert words in errors
 

@@ -141,6 +141,8 @@ def test_things_that_are_no_regular_files(tmp_path):
         with pytest.raises(ImageError, match=words):
             images.read(path)
     server.close()
+    with pytest.raises(ImageError, match="not a possible file name"):
+        images.read("a\0b.jpg")
 
 
 def test_unreadable_file(tmp_path):

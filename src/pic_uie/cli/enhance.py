@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pic_uie.batch.mapping import DEFAULT_SUFFIX, Job, Plan, output_folder, plan
-from pic_uie.batch.sources import Found, find, location
+from pic_uie.batch.sources import Found, find, is_folder, location
 from pic_uie.cli import exit_codes
 from pic_uie.cli.options import count, fraction, percentage
 from pic_uie.errors import ConfigError
@@ -75,7 +75,7 @@ def _plan(arguments: argparse.Namespace) -> tuple[Found, Plan]:
     sources: list[str] = arguments.sources
     first = sources[0]
     is_pattern = (glob.has_magic(first) or first.startswith("@")) and not os.path.lexists(first)
-    names_a_file = not Path(first).is_dir() and not is_pattern
+    names_a_file = not is_folder(Path(first)) and not is_pattern
     folder = output_folder(arguments.output, len(sources), named_file=names_a_file)
     found = find(sources, recursive=arguments.recursive, outside=folder)
     file_format = None if arguments.format == "auto" else arguments.format
@@ -193,7 +193,7 @@ def _tell_ignored(found: Found, planned: Plan, verbose: bool) -> None:
 
 def _nothing_found(arguments: argparse.Namespace) -> str:
     names = ", ".join(repr(source) for source in arguments.sources)
-    folders = any(Path(source).is_dir() for source in arguments.sources)
+    folders = any(is_folder(Path(source)) for source in arguments.sources)
     hint = "; --recursive searches sub-folders too" if folders and not arguments.recursive else ""
     return f"pic-uie: no pictures found in {names}{hint}"
 

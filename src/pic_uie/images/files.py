@@ -47,6 +47,8 @@ def read_bytes(path: str | Path, max_pixels: int) -> bytes:
             return file.read()
     except OSError as error:
         raise ImageError(reason(error)) from error
+    except ValueError as error:  # a null character
+        raise ImageError("not a possible file name") from error
 
 
 def size_limit(max_pixels: int) -> int:
