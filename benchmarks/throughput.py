@@ -120,6 +120,15 @@ def cpu_seconds() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
+def idle_seconds() -> float | None:
+    """Idle time of all cores of a Linux machine since its start, waiting for disks included."""
+    try:
+        fields = Path("/proc/stat").read_text().splitlines()[0].split()
+    except OSError:
+        return None
+    return (int(fields[4]) + int(fields[5])) / os.sysconf("SC_CLK_TCK")
+
+
 def time_peer(paths: list[Path], out: Path, weights: Path | None) -> float | None:
     """Seconds per picture of the loop that one writes first: Pillow, PyTorch, Pillow."""
     try:
@@ -176,8 +185,10 @@ def measure(paths: list[Path], results: Path, cores: int, weights: Path | None, 
     engine_count = max(cores, min(count, 40) // cores * cores)
     engine = time_engine(paths, Enhancer(weights, threads=1), cores, engine_count) / engine_count
     used.append(cpu_seconds())
+    idle_before = idle_seconds()
     command = time_command(paths, results / "command", weights, extra) / count
     used.append(cpu_seconds())
+    idle_after = idle_seconds()
     core_seconds = [b - a for a, b in itertools.pairwise(used)]
     finished = len(list((results / "command").iterdir()))
     if finished != count:
@@ -186,6 +197,14 @@ def measure(paths: list[Path], results: Path, cores: int, weights: Path | None, 
     for (name, seconds, pictures), core in zip(rows, core_seconds, strict=True):
         print(f"{name:<13}{1 / seconds:6.2f} pictures/s, {1000 * core / pictures:.0f} ms of processor time each")
     slower, shared = 1 / (2 * max(codec, engine)), 1 / (codec + engine)
+    if idle_before is not None and idle_after is not None:
+        idle, other = idle_after - idle_before, command * count * cores - core_seconds[-1]
+        other = max(0.0, other - idle)
+        total = command * count * cores
+        print(
+            f"while the command ran, the cores spent {100 * core_seconds[-1] / total:.0f} % on it, "
+            f"{100 * other / total:.0f} % on other programs, {100 * idle / total:.0f} % idle"
+        )
     limits = (
         ("codec and engine on half of the cores each", slower),
         ("all cores shared perfectly", shared),
