@@ -15,6 +15,7 @@ fast as the slower of them. Sharing all cores perfectly is at least as fast: the
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import platform
 import shutil
@@ -99,15 +100,33 @@ def time_engine(paths: list[Path], enhancer: Enhancer, cores: int, count: int) -
     return time.perf_counter() - started
 
 
-def time_command(folder: Path, out: Path, weights: Path | None, extra: list[str]) -> float:
+def time_command(paths: list[Path], out: Path, weights: Path | None, extra: list[str]) -> float:
     """Seconds for the command in a process of its own."""
     script = "import sys; from pic_uie.cli.main import main; sys.exit(main())"
-    command = [sys.executable, "-c", script, "enhance", str(folder / "*.jpg"), "-o", f"{out}/", "-q", *extra]
+    out.mkdir(parents=True)
+    names = out.with_name("list.txt")
+    names.write_text("\n".join(str(path.resolve()) for path in paths))
+    command = [sys.executable, "-c", script, "enhance", f"@{names}", "-o", f"{out}/", "-q", *extra]
     if weights is not None:
         command += ["--weights", str(weights)]
     started = time.perf_counter()
     subprocess.run(command, check=True)
     return time.perf_counter() - started
+
+
+def cpu_seconds() -> float:
+    """Processor time of this process and its children: what a busy machine disturbs least."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def idle_seconds() -> float | None:
+    """Idle time of all cores of a Linux machine since its start, waiting for disks included."""
+    try:
+        fields = Path("/proc/stat").read_text().splitlines()[0].split()
+    except OSError:
+        return None
+    return (int(fields[4]) + int(fields[5])) / os.sysconf("SC_CLK_TCK")
 
 
 def time_peer(paths: list[Path], out: Path, weights: Path | None) -> float | None:
@@ -152,27 +171,40 @@ def main() -> None:
         print(f"{len(paths)} JPEGs of {WIDTH} x {HEIGHT}, {size:.1f} MB each")
         results = root / "out"
         try:
-            measure(root / "in", paths, results, cores, arguments.weights, arguments.peer, extra)
+            measure(paths, results, cores, arguments.weights, arguments.peer, extra)
         finally:
             shutil.rmtree(results, ignore_errors=True)
 
 
-def measure(
-    folder: Path, paths: list[Path], results: Path, cores: int, weights: Path | None, peers: int, extra: list[str]
-) -> None:
+def measure(paths: list[Path], results: Path, cores: int, weights: Path | None, peers: int, extra: list[str]) -> None:
     """Takes the four measurements and prints them with the limits; times are per picture."""
-    count = len(paths)
+    count, used = len(paths), [cpu_seconds()]
     codec = time_codec(paths, results / "codec", cores) / count
+    used.append(cpu_seconds())
     shutil.rmtree(results)
     engine_count = max(cores, min(count, 40) // cores * cores)
     engine = time_engine(paths, Enhancer(weights, threads=1), cores, engine_count) / engine_count
-    command = time_command(folder, results / "command", weights, extra) / count
+    used.append(cpu_seconds())
+    idle_before = idle_seconds()
+    command = time_command(paths, results / "command", weights, extra) / count
+    used.append(cpu_seconds())
+    idle_after = idle_seconds()
+    core_seconds = [b - a for a, b in itertools.pairwise(used)]
     finished = len(list((results / "command").iterdir()))
     if finished != count:
         sys.exit(f"the command wrote {finished} of {count} files")
-    for name, seconds in (("codec alone", codec), ("engine alone", engine), ("command", command)):
-        print(f"{name:<13}{1 / seconds:6.2f} pictures/s, {1000 * seconds * cores:.0f} ms of a core each")
+    rows = (("codec alone", codec, count), ("engine alone", engine, engine_count + cores), ("command", command, count))
+    for (name, seconds, pictures), core in zip(rows, core_seconds, strict=True):
+        print(f"{name:<13}{1 / seconds:6.2f} pictures/s, {1000 * core / pictures:.0f} ms of processor time each")
     slower, shared = 1 / (2 * max(codec, engine)), 1 / (codec + engine)
+    if idle_before is not None and idle_after is not None:
+        idle, other = idle_after - idle_before, command * count * cores - core_seconds[-1]
+        other = max(0.0, other - idle)
+        total = command * count * cores
+        print(
+            f"while the command ran, the cores spent {100 * core_seconds[-1] / total:.0f} % on it, "
+            f"{100 * other / total:.0f} % on other programs, {100 * idle / total:.0f} % idle"
+        )
     limits = (
         ("codec and engine on half of the cores each", slower),
         ("all cores shared perfectly", shared),

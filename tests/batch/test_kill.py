@@ -48,6 +48,11 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def finished(folder):
+    """How many results are there while somebody is writing."""
+    return sum(not name.endswith(PART_SUFFIX) for _, _, names in os.walk(folder) for name in names)
+
+
 def check_no_partial_output(folder, expected):
     for name, data in contents(folder).items():
         if not name.endswith(PART_SUFFIX):
@@ -62,10 +67,9 @@ def test_kill_9_at_random_moments(dive):
         folder = dive / f"killed {out}"
         process = start(dive, folder.name)
         deadline = time.monotonic() + 20
-        before = len(contents(folder)) if folder.exists() else 0
-        wanted = before + rng.randrange(0, 8)
+        wanted = finished(folder) + rng.randrange(0, 8)
         while time.monotonic() < deadline and process.poll() is None:
-            if folder.exists() and len(contents(folder)) > wanted:
+            if finished(folder) > wanted:
                 break
             time.sleep(0.002)
         time.sleep(rng.random() * 0.01)
@@ -86,7 +90,7 @@ def test_interrupted_politely(dive, number):
     expected = contents(dive / "undisturbed")
     folder = dive / f"interrupted {int(number)}"
     process = start(dive, folder.name)
-    while process.poll() is None and not (folder.exists() and len(contents(folder)) > 5):
+    while process.poll() is None and finished(folder) <= 5:
         time.sleep(0.002)
     process.send_signal(number)
     assert process.wait(30) == 130

@@ -68,6 +68,25 @@ def test_lists_with_comments_folders_and_missing_files(tree):
     assert relatives(found) == ["day 1/c.png", "ü 海.png", "missing.png", "x.png", "up.png"]
 
 
+def test_a_list_from_windows(tree):
+    (tree / "list.txt").write_bytes("\ufeffday 2/ü 海.png\r\n".encode())
+    assert names(find(["@list.txt"])) == ["day 2/ü 海.png"]
+
+
+def test_an_unreadable_folder_is_not_passed_over(tree):
+    (tree / "day 1" / "deep").chmod(0)
+    if os.access(tree / "day 1" / "deep", os.R_OK):
+        pytest.skip("this user may read everything (root)")
+    found = find(["."], recursive=True)
+    (tree / "day 1" / "deep").chmod(0o700)
+    assert relatives(found)[-1] == "day 1/deep"
+
+
+def test_impossible_names_are_kept_to_be_reported(tree):
+    long = "a" * 300 + ".jpg"
+    assert names(find([long, long + "/b.jpg"])) == [long, long + "/b.jpg"]
+
+
 def test_a_list_that_cannot_be_read(tree):
     with pytest.raises(ConfigError, match=r"cannot read the list none\.txt"):
         find(["@none.txt"])

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -11,6 +12,7 @@ from command import PIC_UIE, enhance, make, noise, tree
 from pic_uie import Enhancer, images, weights
 from pic_uie.cli import exit_codes
 from pic_uie.files import PART_SUFFIX
+from pic_uie.images import vips
 from pictures import reef, saved
 
 
@@ -23,7 +25,7 @@ def test_one_bad_file_does_not_stop_a_run(here, capsys):
     os.mkfifo(here / "f.jpg")
     (here / "g.jpg").symlink_to(here / "g.jpg")
     (here / "h.jpg").mkdir()
-    assert enhance(".", "missing.jpg", "-o", "out") == exit_codes.FAILED
+    assert enhance(".", "missing.jpg", "i" * 300 + ".jpg", "-o", "out") == exit_codes.FAILED
     assert tree(here / "out") == ["a.png", "e.png"]
     errors = capsys.readouterr().err
     for words in (
@@ -33,7 +35,8 @@ def test_one_bad_file_does_not_stop_a_run(here, capsys):
         "f.jpg: not a regular file",
         "g.jpg: a symbolic link that leads back to itself",
         "missing.jpg: no such file",
-        "2 enhanced, 6 failed",
+        "iiii.jpg: the name is too long",
+        "2 enhanced, 7 failed",
     ):
         assert words in errors
 
@@ -71,6 +74,16 @@ def test_missing_weights_are_an_environment_error(here, capsys, monkeypatch):
     (here / "pickle.pt").write_bytes(b"\x80\x04x")
     assert enhance("a.png", "--weights", "pickle.pt") == exit_codes.FAILED
     assert "pickled checkpoints are never read" in capsys.readouterr().err
+
+
+def test_a_missing_libvips_is_told_once(here, capsys, monkeypatch):
+    make(here / "a.png")
+    make(here / "b.png")
+    monkeypatch.setitem(sys.modules, "pyvips", None)
+    vips._load.cache_clear()
+    assert enhance("a.png", "b.png") == exit_codes.ENVIRONMENT
+    vips._load.cache_clear()
+    assert capsys.readouterr().err.count("pip install 'pyvips[binary]'") == 1
 
 
 def test_max_pixels(here, capsys):

@@ -1,12 +1,15 @@
 """Colour management against Little CMS (through Pillow) and the definitions of CIE L*a*b*."""
 
+import io
+
 import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
 from pic_uie import Enhancer, images
 from pic_uie.batch.process import enhanced
-from pic_uie.images import Colour, Picture, colour
+from pic_uie.images import Colour, Picture, colour, exif
+from pic_uie.images.ifd import text
 from pic_uie.images.profiles import grey_profile, matrix_profile
 from pictures import (
     D50,
@@ -52,8 +55,6 @@ def test_conversion_to_srgb_agrees_with_little_cms(name):
     picture = images.read(saved(pixels, "PNG", icc_profile=PROFILES[name]))
     assert picture.colour.converted
     assert picture.pixels.dtype == np.uint16  # no second 8-bit rounding on the way to the model
-    import io
-
     own = ImageCms.ImageCmsProfile(io.BytesIO(PROFILES[name]))
     intent = ImageCms.Intent.RELATIVE_COLORIMETRIC
     oracle = ImageCms.profileToProfile(Image.fromarray(pixels), own, ImageCms.createProfile("sRGB"), intent)
@@ -61,8 +62,6 @@ def test_conversion_to_srgb_agrees_with_little_cms(name):
 
 
 def test_adobe_rgb_profile_has_the_published_primaries():
-    import io
-
     profile = ImageCms.ImageCmsProfile(io.BytesIO(colour.ADOBE_RGB)).profile
     # D50-adapted colourants of Adobe RGB (1998), Annex C
     assert profile.red_colorant[0] == pytest.approx((0.60974, 0.31111, 0.01947), abs=3e-4)
@@ -141,9 +140,6 @@ def test_alpha_passes_colour_management_untouched():
 
 
 def test_cameras_that_mean_adobe_rgb_without_saying_so_in_a_profile():
-    from pic_uie.images import exif
-    from pic_uie.images.ifd import text
-
     tree = exif.parse(camera_exif(orientation=1))
     tree.interop[exif.INTEROP_INDEX] = text("R03")
     data = saved(reef(), "JPEG", exif=b"Exif\0\0" + exif.serialise(tree), quality=95)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import ImageOps
 
 from pic_uie import images
 from pic_uie.images import exif, ifd
@@ -128,8 +129,6 @@ def test_an_impossible_orientation_means_upright(value):
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("name", ["JPEG", "PNG", "TIFF", "WEBP"])
 def test_orientation_is_applied_and_reset(orientation, name):
-    from PIL import ImageOps
-
     options = {"lossless": True} if name == "WEBP" else {"quality": 100} if name == "JPEG" else {}
     if name == "TIFF":
         source = saved(reef(), name, tiffinfo={274: orientation})

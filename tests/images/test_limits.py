@@ -3,6 +3,9 @@
 import os
 import socket
 import struct
+import subprocess
+import sys
+import tempfile
 import zlib
 
 import numpy as np
@@ -138,6 +141,8 @@ def test_things_that_are_no_regular_files(tmp_path):
         with pytest.raises(ImageError, match=words):
             images.read(path)
     server.close()
+    with pytest.raises(ImageError, match="not a possible file name"):
+        images.read("a\0b.jpg")
 
 
 def test_unreadable_file(tmp_path):
@@ -161,3 +166,25 @@ def test_exif_bombs_are_bounded():
     assert images.read(data).metadata.exif is None
     assert opened(images.encode(images.read(data))).size == (64, 48)
     assert images.read(saved(reef(), "JPEG", exif=b"Exif\0\0" + camera_exif())).metadata.exif is not None
+
+
+def test_many_threads_may_be_the_first_to_read():
+    script = """
+import sys, threading
+from pathlib import Path
+from pic_uie import images
+data, start = Path(sys.argv[1]).read_bytes(), threading.Barrier(8)
+def read():
+    start.wait()
+    images.read(data)
+threads = [threading.Thread(target=read) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+    for _ in range(4):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(saved(reef(), "JPEG"))
+            file.flush()
+            command = [sys.executable, "-c", script, file.name]
+            done = subprocess.run(command, capture_output=True, check=True)
+        assert done.stderr == b""

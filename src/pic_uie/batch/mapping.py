@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pic_uie.batch.sources import Source, location
+from pic_uie.batch.sources import Source, is_folder, location
 from pic_uie.errors import ConfigError
 from pic_uie.images.formats import FORMATS, by_suffix, titles
 
@@ -57,12 +57,13 @@ def output_folder(output: str | None, source_count: int, *, named_file: bool) ->
         return None
     path = Path(output)
     one_file = source_count == 1 and named_file
-    if output.endswith(("/", os.sep)) or path.is_dir():
+    if output.endswith(("/", os.sep)) or is_folder(path):
         return path
     if by_suffix(path) is None:
         if one_file and path.suffix:
             raise ConfigError(
-                f"-o {output} does not end like a picture that can be written ({titles()}); for a folder write -o {output}/"
+                f"-o {output} does not end like a picture that can be written ({titles()}); "
+                f"for a folder write -o {output}/"
             )
         return path
     if one_file:

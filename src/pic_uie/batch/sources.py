@@ -64,6 +64,14 @@ def find(arguments: Iterable[str], *, recursive: bool = False, outside: Path | N
     return found
 
 
+def is_folder(path: Path) -> bool:
+    """Tells whether there is a folder; a path that cannot be looked at is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def location(path: Path) -> str:
     """Returns one spelling for all names of a directory entry: links in front of the last part are resolved."""
     return os.path.normcase(Path(os.path.realpath(path.parent), path.name))
@@ -73,9 +81,9 @@ def _expand(arguments: Iterable[str], recursive: bool, excluded: Path | None) ->
     """Yields files, with whether the user named the very file: such a file is never passed over in silence."""
     for argument in arguments:
         path = Path(argument)
-        if path.is_dir():
-            for file in _walk(path, recursive, excluded):
-                yield Source(file, file.relative_to(path)), False
+        if is_folder(path):
+            for file, must_tell in _walk(path, recursive, excluded):
+                yield Source(file, file.relative_to(path)), must_tell
         elif argument.startswith("@") and not os.path.lexists(path):
             yield from _expand_list(Path(argument[1:]), recursive, excluded)
         elif glob.has_magic(argument) and not os.path.lexists(path):
@@ -86,14 +94,14 @@ def _expand(arguments: Iterable[str], recursive: bool, excluded: Path | None) ->
 
 def _expand_list(path: Path, recursive: bool, excluded: Path | None) -> Iterator[tuple[Source, bool]]:
     try:
-        lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        lines = path.read_text(encoding="utf-8-sig", errors="surrogateescape").splitlines()
     except OSError as error:
         raise ConfigError(f"cannot read the list {path}: {error.strerror}") from error
     for line in lines:
         entry = line.strip()
         if not entry or entry.startswith("#"):
             continue
-        if Path(entry).is_dir():
+        if is_folder(Path(entry)):
             yield from _expand([entry], recursive, excluded)
             continue
         file = Path(entry)
@@ -105,21 +113,27 @@ def _expand_glob(pattern: str, recursive: bool, excluded: Path | None) -> Iterat
     fixed = _fixed_part(Path(pattern))
     for match in sorted(glob.glob(pattern, recursive=True)):
         path = Path(match)
-        for file in _walk(path, recursive, excluded) if path.is_dir() and recursive else [path]:
-            if not file.is_dir() and not _inside(file, excluded):
-                yield Source(file, file.relative_to(fixed)), False
+        files = [(path, False)] if not is_folder(path) else _walk(path, recursive, excluded) if recursive else []
+        for file, must_tell in files:
+            if not _inside(file, excluded):
+                yield Source(file, file.relative_to(fixed)), must_tell
 
 
-def _walk(folder: Path, recursive: bool, excluded: Path | None) -> Iterator[Path]:
-    """Yields the files of a folder by name; hidden ones are passed over, links to folders are not followed (loops)."""
-    for base, folders, files in os.walk(folder):
+def _walk(folder: Path, recursive: bool, excluded: Path | None) -> Iterator[tuple[Path, bool]]:
+    """Yields the files of a folder by name; hidden ones are passed over, links to folders are not followed (loops).
+
+    A folder that cannot be read comes at the end, marked: reading it as a picture will fail with the reason.
+    """
+    unreadable: list[Path] = []
+    for base, folders, files in os.walk(folder, onerror=lambda error: unreadable.append(Path(error.filename))):
         folders[:] = sorted(name for name in folders if recursive and not name.startswith("."))
         if _inside(Path(base), excluded) and not _inside(folder, excluded):
             folders.clear()
             continue
         for name in sorted(files):
             if not name.startswith("."):
-                yield Path(base, name)
+                yield Path(base, name), False
+    yield from ((path, True) for path in unreadable)
 
 
 def _fixed_part(pattern: Path) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from pic_uie.batch.ledger import Outcome
@@ -45,7 +45,9 @@ class PixelBudget:
                 self._changed.notify_all()
 
 
-def run(jobs: Iterable[Job], process: Process, *, workers: int, stop: threading.Event) -> Iterator[Outcome]:
+def run(
+    jobs: Iterable[Job], process: Process, *, workers: int, stop: threading.Event
+) -> Generator[Outcome, None, None]:
     """Yields outcomes as they come; ends early, between two stages, once `stop` is set.
 
     Args:

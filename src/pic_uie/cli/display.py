@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Protocol
 
 from pic_uie.batch.ledger import Outcome, shown
 
@@ -115,9 +115,9 @@ def line(outcome: Outcome, *, notes: bool) -> str:
     return f"{shown(outcome.input)} -> {shown(outcome.output)}, {seconds:.2f} s{remarks}"
 
 
-def say(text: str, **options: Any) -> None:
+def say(text: str) -> None:
     """Prints a message; a reader who went away is no reason to stop."""
     try:
-        print(text, file=sys.stderr, flush=True, **options)
+        print(text, file=sys.stderr, flush=True)
     except BrokenPipeError:
         return

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pic_uie.batch.mapping import DEFAULT_SUFFIX, Job, Plan, output_folder, plan
-from pic_uie.batch.sources import Found, find, location
+from pic_uie.batch.sources import Found, find, is_folder, location
 from pic_uie.cli import exit_codes
 from pic_uie.cli.options import count, fraction, percentage
 from pic_uie.errors import ConfigError
@@ -75,7 +75,7 @@ def _plan(arguments: argparse.Namespace) -> tuple[Found, Plan]:
     sources: list[str] = arguments.sources
     first = sources[0]
     is_pattern = (glob.has_magic(first) or first.startswith("@")) and not os.path.lexists(first)
-    names_a_file = not Path(first).is_dir() and not is_pattern
+    names_a_file = not is_folder(Path(first)) and not is_pattern
     folder = output_folder(arguments.output, len(sources), named_file=names_a_file)
     found = find(sources, recursive=arguments.recursive, outside=folder)
     file_format = None if arguments.format == "auto" else arguments.format
@@ -109,6 +109,7 @@ def _enhance(jobs: Sequence[Job], arguments: argparse.Namespace) -> int:
 def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace) -> int:
     """Returns OK at the end of the list, whatever failed, and another code if the run had to stop."""
     import threading
+    from contextlib import closing
 
     from pic_uie.batch import workers
     from pic_uie.batch.process import Settings, process
@@ -116,7 +117,9 @@ def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace)
     from pic_uie.cli.signals import stop_on_signals
     from pic_uie.enhancer import default_threads
     from pic_uie.files import remove_stale_parts
+    from pic_uie.images import vips
 
+    vips.library()  # if it is missing, that is told once and not for every picture
     processors = default_threads()
     at_a_time = min(arguments.jobs or processors, len(pending))
     enhancer, software = engine.load(arguments.weights, arguments.threads or max(1, processors // at_a_time))
@@ -138,8 +141,9 @@ def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace)
     with (
         stop_on_signals(stop) as interrupted,
         display.make(len(pending), quiet=arguments.quiet, verbose=arguments.verbose) as progress,
+        closing(workers.run(pending, one, workers=at_a_time, stop=stop)) as outcomes,
     ):
-        for outcome in workers.run(pending, one, workers=at_a_time, stop=stop):
+        for outcome in outcomes:
             ledger.add(outcome)
             progress.advance(outcome)
             if ledger.disk_full_in_a_row >= _DISK_FULL_LIMIT:
@@ -189,7 +193,7 @@ def _tell_ignored(found: Found, planned: Plan, verbose: bool) -> None:
 
 def _nothing_found(arguments: argparse.Namespace) -> str:
     names = ", ".join(repr(source) for source in arguments.sources)
-    folders = any(Path(source).is_dir() for source in arguments.sources)
+    folders = any(is_folder(Path(source)) for source in arguments.sources)
     hint = "; --recursive searches sub-folders too" if folders and not arguments.recursive else ""
     return f"pic-uie: no pictures found in {names}{hint}"
 

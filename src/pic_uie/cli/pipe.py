@@ -10,6 +10,7 @@ from pathlib import Path
 from pic_uie.batch.ledger import Ledger, Outcome
 from pic_uie.batch.mapping import Job
 from pic_uie.batch.process import Settings, transform, write_result
+from pic_uie.batch.sources import is_folder
 from pic_uie.cli import engine, exit_codes
 from pic_uie.cli.display import say
 from pic_uie.enhancer import default_threads
@@ -57,7 +58,7 @@ def _job(arguments: argparse.Namespace) -> Job:
     if len(arguments.sources) != 1:
         raise ConfigError("- stands for one picture: name no other source with it, and one source with -o -")
     source, output = arguments.sources[0], arguments.output
-    if output is None or (source == "-" and (output.endswith("/") or Path(output).is_dir())):
+    if output is None or (source == "-" and (output.endswith("/") or is_folder(Path(output)))):
         raise ConfigError("a picture from standard input has no name: say where it goes with -o FILE or -o -")
     if output == "-" and sys.stdout.isatty() and not arguments.dry_run:
         raise ConfigError("-o - would write a picture to the terminal: redirect it, for example with > reef.jpg")

@@ -13,7 +13,7 @@ _BYTES_PER_PIXEL = 8  # 16-bit RGBA, uncompressed
 _METADATA_BYTES = 64 << 20
 
 _REASONS = {
-    errno.ENOENT: "no such file (was it moved or deleted?)",
+    errno.ENOENT: "no such file or folder",
     errno.EACCES: "no permission to read it",
     errno.EPERM: "no permission to read it",
     errno.ELOOP: "a symbolic link that leads back to itself",
@@ -47,6 +47,8 @@ def read_bytes(path: str | Path, max_pixels: int) -> bytes:
             return file.read()
     except OSError as error:
         raise ImageError(reason(error)) from error
+    except ValueError as error:  # a null character
+        raise ImageError("not a possible file name") from error
 
 
 def size_limit(max_pixels: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -25,8 +26,17 @@ _INTERPRETATION: dict[tuple[Space, int], str] = {
 }
 
 
-@cache
+_loading = threading.Lock()
+
+
 def library() -> Any:
+    """Returns pyvips, set up once however many threads ask first."""
+    with _loading:
+        return _load()
+
+
+@cache
+def _load() -> Any:
     """Imports pyvips (30 ms) and sets it up for many pictures side by side.
 
     One libvips thread per operation: a batch runs one picture per core, and more threads would only wait on each other.
