@@ -9,8 +9,13 @@ SOURCES := pyproject.toml constraints.txt $(wildcard CMakeLists.txt native/*)
 .PHONY: demo test lint types pytest clean
 
 demo: .venv/installed
-	@echo "== rendering a synthetic underwater scene and enhancing it"
-	$(BIN)/pic-uie synth --count 1 --size 960x640 --seed 7 -o demo
+	@echo "== rendering a synthetic underwater scene"
+	$(BIN)/pic-uie synth --count 1 --size 960x640 --seed 21 -o demo -q
+	@echo "== enhancing it"
+	$(BIN)/pic-uie enhance demo/input -o demo/enhanced --overwrite
+	$(BIN)/pic-uie compare demo/input/000021_960x640_any.png demo/enhanced/000021_960x640_any.png \
+		-o demo/before-after.jpg --overwrite
+	@echo "== before and after: demo/before-after.jpg"
 
 test: lint types pytest
 	@echo "== all quality gates passed"

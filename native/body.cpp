@@ -10,9 +10,14 @@ using pic_uie::Normalisation;
 
 namespace {
 
+// What a row adds to the statistics of InstanceNorm: deviations from the row's first pixel, so that little cancels.
+struct RowSums {
+    vf pivot, first, second;
+};
+
 // Output pixels [x, x + PIXELS) of one row for the LANES channels from `channel` on.
 template <int PIXELS>
-PIC_UIE_INLINE void convolve_pixels(const Convolution& layer, int row, int x, int channel, double* sums) {
+PIC_UIE_INLINE void convolve_pixels(const Convolution& layer, int row, int x, int channel, RowSums& sums) {
     const int64_t in_row = int64_t(layer.in_size + 2) * layer.in_pitch;
     const float* weight = layer.weight + channel;
     vf sum[PIXELS];
@@ -27,9 +32,12 @@ PIC_UIE_INLINE void convolve_pixels(const Convolution& layer, int row, int x, in
         }
     const int64_t out_row = int64_t(layer.in_size / 2 + 2) * layer.out_pitch;
     float* out = layer.out + (row + 1) * out_row + int64_t(x + 1) * layer.out_pitch + channel;
+    if (x == 0) sums.pivot = sum[0];
     for (int p = 0; p < PIXELS; ++p) {
         store(out + int64_t(p) * layer.out_pitch, sum[p]);
-        for (int i = 0; i < LANES; ++i) sums[channel + i] += double(sum[p][i]);
+        vf d = sum[p] - sums.pivot;
+        sums.first += d;
+        sums.second += d * d;
     }
 }
 
@@ -37,34 +45,22 @@ PIC_UIE_INLINE void convolve_pixels(const Convolution& layer, int row, int x, in
 
 void convolve_row(const Convolution& layer, int row) {
     const int width = layer.in_size / 2;
-    double* sums = layer.row_sums + int64_t(row) * layer.out_pitch;
-    for (int c = 0; c < layer.out_pitch; ++c) sums[c] = 0.0;
+    float* out = layer.row_sums + int64_t(3 * row) * layer.out_pitch;
     for (int channel = 0; channel < layer.out_pitch; channel += LANES) {
+        RowSums sums = {};
         int x = 0;
         for (; x + 8 <= width; x += 8) convolve_pixels<8>(layer, row, x, channel, sums);
         for (; x < width; ++x) convolve_pixels<1>(layer, row, x, channel, sums);
-    }
-}
-
-// Σ(x - mean)² of one row.
-void deviation_row(const Normalisation& map, int row) {
-    const float* at = map.map + (int64_t(row + 1) * (map.size + 2) + 1) * map.pitch;
-    double* sums = map.row_sums + int64_t(row) * map.pitch;
-    for (int channel = 0; channel < map.pitch; channel += LANES) {
-        const vf mean = load(map.mean + channel);
-        vf sum{};
-        for (int x = 0; x < map.size; ++x) {
-            vf d = load(at + int64_t(x) * map.pitch + channel) - mean;
-            sum += d * d;
-        }
-        for (int i = 0; i < LANES; ++i) sums[channel + i] = double(sum[i]);
+        store(out + channel, sums.pivot);
+        store(out + layer.out_pitch + channel, sums.first);
+        store(out + 2 * layer.out_pitch + channel, sums.second);
     }
 }
 
 // max(scale·(x - mean) + shift, 0), and the row's sums for the global average.
 void normalise_row(const Normalisation& map, int row) {
     float* at = map.map + (int64_t(row + 1) * (map.size + 2) + 1) * map.pitch;
-    double* sums = map.row_sums + int64_t(row) * map.pitch;
+    float* sums = map.row_sums + int64_t(row) * map.pitch;
     for (int channel = 0; channel < map.pitch; channel += LANES) {
         const vf mean = load(map.mean + channel), scale = load(map.scale + channel), shift = load(map.shift + channel);
         vf sum{};
@@ -74,7 +70,7 @@ void normalise_row(const Normalisation& map, int row) {
             store(p, value);
             sum += value;
         }
-        for (int i = 0; i < LANES; ++i) sums[channel + i] = double(sum[i]);
+        store(sums + channel, sum);
     }
 }
 

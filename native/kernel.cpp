@@ -22,26 +22,30 @@ float* z_row(const Job& job, int64_t y, int channel) { return job.z + (3 * y + c
 
 // Γ(Y¹) of one row of the tile with its halo, zero outside the picture.
 template <bool SHORT_TONE>
-void tone_row(const Job& job, Tile& tile) {
+void tone_row(const Job& job, const Tile& tile) {
+    const FieldRows fields = tile.fields;
+    const float *r = tile.r, *g = tile.g, *b = tile.b;
+    float* toned = tile.natural;
     const int64_t count = int64_t(LANES) * tile.segment + 2 * HALO;
     for (int64_t i = 0; i < count; i += LANES) {
-        vf y = luma(load(tile.r + i), load(tile.g + i), load(tile.b + i));
-        vf y1 = correct_luminance(y, tile.fields.at(0, i), tile.fields.at(1, i), tile.fields.at(2, i));
-        store(tile.natural + i, apply_tone<SHORT_TONE>(y1, *job.recipe));
+        vf y = luma(load(r + i), load(g + i), load(b + i));
+        vf y1 = correct_luminance(y, fields.at(0, i), fields.at(1, i), fields.at(2, i));
+        store(toned + i, apply_tone<SHORT_TONE>(y1, *job.recipe));
     }
-    for (int64_t i = 0; i < HALO - tile.x; ++i) tile.natural[i] = 0.0f;
-    for (int64_t i = job.geometry.width - tile.x + HALO; i < count; ++i) tile.natural[i] = 0.0f;
+    for (int64_t i = 0; i < HALO - tile.x; ++i) toned[i] = 0.0f;
+    for (int64_t i = job.geometry.width - tile.x + HALO; i < count; ++i) toned[i] = 0.0f;
 }
 
 // q¹ of one row, left where z¹ will be.
 template <bool SMALL_LUT>
-void chroma_row(const Job& job, Tile& tile, int64_t y) {
+void chroma_row(const Job& job, const Tile& tile, int64_t y) {
+    const FieldRows fields = tile.fields;
+    const float *red = tile.r + HALO, *green = tile.g + HALO, *blue = tile.b + HALO;
     float *z_cb = z_row(job, y, 1) + tile.x, *z_cr = z_row(job, y, 2) + tile.x;
     for (int64_t x = 0; x < tile.width; x += LANES) {
-        const int64_t i = x + HALO;
-        vf r = load(tile.r + i), b = load(tile.b + i), luminance = luma(r, load(tile.g + i), b);
+        vf r = load(red + x), b = load(blue + x), luminance = luma(r, load(green + x), b);
         Chroma q1 = correct_chroma<SMALL_LUT>(float(k::CB_SCALE) * (b - luminance), float(k::CR_SCALE) * (r - luminance),
-                                              tile.fields.at(0, i), *job.recipe);
+                                              fields.at(0, x + HALO), *job.recipe);
         store_first(z_cb + x, q1.cb, tile.width - x);
         store_first(z_cr + x, q1.cr, tile.width - x);
     }
@@ -147,8 +151,8 @@ void finish_row(const Job& job, Tile& tile, int64_t y, const vf* refined, Sums& 
             d[i] = keep_first(z[i] - pivot[i], left);
             first[i] += d[i];
         }
-        for (int i = 0, n = 0; i < 3; ++i)
-            for (int j = i; j < 3; ++j, ++n) second[n] += d[i] * d[j];
+        second[0] += d[0] * d[0], second[1] += d[0] * d[1], second[2] += d[0] * d[2];
+        second[3] += d[1] * d[1], second[4] += d[1] * d[2], second[5] += d[2] * d[2];
     }
     const double n = double(tile.width);
     double sum[3], p[3];
@@ -233,8 +237,8 @@ double multiply_adds(int64_t rounds) {
     vf sum[chains], factor = splat(0.999f), term = splat(0.001f);
     for (int i = 0; i < chains; ++i) sum[i] = splat(float(i));
     for (int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 16
         for (int i = 0; i < chains; ++i) sum[i] = sum[i] * factor + term;
-        asm volatile("" ::: "memory");
     }
     volatile float sink = 0.0f;
     for (int i = 0; i < chains; ++i) sink = sink + sum[i][0];
@@ -244,7 +248,6 @@ double multiply_adds(int64_t rounds) {
 }  // namespace
 
 void convolve_row(const pic_uie::Convolution&, int row);
-void deviation_row(const pic_uie::Normalisation&, int row);
 void normalise_row(const pic_uie::Normalisation&, int row);
 
 #define PIC_UIE_STRING_(x) #x
@@ -252,8 +255,7 @@ void normalise_row(const pic_uie::Normalisation&, int row);
 
 extern const pic_uie::Kernels kernels;
 const pic_uie::Kernels kernels = {
-    PIC_UIE_STRING(PIC_UIE_ISA), LANES,          scratch_floats, first_pass, second_pass,
-    convolve_row,                deviation_row,  normalise_row,  multiply_adds,
+    PIC_UIE_STRING(PIC_UIE_ISA), LANES, scratch_floats, first_pass, second_pass, convolve_row, normalise_row, multiply_adds,
 };
 
 }  // namespace PIC_UIE_ISA

@@ -25,21 +25,42 @@ PIC_UIE_INLINE bool packed_rgb8(const Image& image) {
     return image.depth == Depth::u8 && image.channels == 3 && image.channel_stride == 1 && image.pixel_stride == 3;
 }
 
+// Packed RGB: byte 3i + c of 48 holds sample c of pixel i. Since 3 and 16 share no factor, the 16 samples of a colour sit
+// at 16 different places modulo 16: one merge of the three vectors collects them, one shuffle sorts them.
+struct Packing {
+    bytes16 place[3];     // [colour]: where pixel i is after the merge
+    bytes16 pixel[3];     // [colour]: which pixel is at a place
+    bytes16 mask[3][3];   // [colour][vector]: 255 at the places that the vector contributes
+};
+constexpr Packing PACKING = {
+    {{0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13},
+     {1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14},
+     {2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15}},
+    {{0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10, 5},
+     {5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10},
+     {10, 5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15}},
+    {{{255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255},
+      {0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0},
+      {0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0}},
+     {{0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0},
+      {255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255},
+      {0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0}},
+     {{0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0},
+      {0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0},
+      {255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255}}}};
+
 PIC_UIE_INLINE void widen(bytes16 bytes, float* out) {
     uint8_t plain[16];
     store_bytes(plain, bytes);
     for (int i = 0; i < 16; ++i) out[i] = float(int32_t(plain[i])) * (1.0f / 255.0f);
 }
 
-// 16 packed RGB pixels to three planes: each plane's bytes are every third of 48.
-PIC_UIE_INLINE void decode_16(const uint8_t* p, float* r, float* g, float* b) {
-    bytes16 x = load_bytes(p), y = load_bytes(p + 16), z = load_bytes(p + 32);
-    bytes16 low = __builtin_shuffle(x, y, bytes16{0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 0, 0, 0, 0, 0});
-    widen(__builtin_shuffle(low, z, bytes16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 20, 23, 26, 29}), r);
-    low = __builtin_shuffle(x, y, bytes16{1, 4, 7, 10, 13, 16, 19, 22, 25, 28, 31, 0, 0, 0, 0, 0});
-    widen(__builtin_shuffle(low, z, bytes16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 18, 21, 24, 27, 30}), g);
-    low = __builtin_shuffle(x, y, bytes16{2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 0, 0, 0, 0, 0, 0});
-    widen(__builtin_shuffle(low, z, bytes16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 19, 22, 25, 28, 31}), b);
+PIC_UIE_INLINE void decode_16(const uint8_t* p, float* const rgb[3], int64_t at) {
+    const bytes16 in[3] = {load_bytes(p), load_bytes(p + 16), load_bytes(p + 32)};
+    for (int c = 0; c < 3; ++c) {
+        const bytes16* mask = PACKING.mask[c];
+        widen(__builtin_shuffle((in[0] & mask[0]) | (in[1] & mask[1]) | (in[2] & mask[2]), PACKING.place[c]), rgb[c] + at);
+    }
 }
 
 PIC_UIE_INLINE float read_sample(const uint8_t* p, Depth depth) {
@@ -72,12 +93,13 @@ inline void decode(const Image& image, int64_t y, int64_t x, int64_t count, floa
         if (image.depth == Depth::u16) return decode_strided<Depth::u16>(image, p, count, r, g, b);
         return decode_strided<Depth::f32>(image, p, count, r, g, b);
     }
+    float* const rgb[3] = {r, g, b};
     int64_t i = 0;
-    for (; i + 16 <= count; i += 16) decode_16(p + 3 * i, r + i, g + i, b + i);
+    for (; i + 16 <= count; i += 16) decode_16(p + 3 * i, rgb, i);
     if (i < count) {
         uint8_t rest[48] = {};
         __builtin_memcpy(rest, p + 3 * i, size_t(3 * (count - i)));
-        decode_16(rest, r + i, g + i, b + i);
+        decode_16(rest, rgb, i);
     }
 }
 
@@ -87,14 +109,12 @@ PIC_UIE_INLINE bytes16 narrow(const float* x) {
     return load_bytes(plain);
 }
 
-PIC_UIE_INLINE void encode_16(const float* r, const float* g, const float* b, uint8_t* p) {
-    bytes16 x = narrow(r), y = narrow(g), z = narrow(b);
-    bytes16 xy = __builtin_shuffle(x, y, bytes16{0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5});
-    store_bytes(p, __builtin_shuffle(xy, z, bytes16{0, 1, 16, 3, 4, 17, 6, 7, 18, 9, 10, 19, 12, 13, 20, 15}));
-    xy = __builtin_shuffle(x, y, bytes16{21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26});
-    store_bytes(p + 16, __builtin_shuffle(xy, z, bytes16{0, 21, 2, 3, 22, 5, 6, 23, 8, 9, 24, 11, 12, 25, 14, 15}));
-    xy = __builtin_shuffle(x, y, bytes16{0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0});
-    store_bytes(p + 32, __builtin_shuffle(xy, z, bytes16{26, 1, 2, 27, 4, 5, 28, 7, 8, 29, 10, 11, 30, 13, 14, 31}));
+PIC_UIE_INLINE void encode_16(const float* const rgb[3], int64_t at, uint8_t* p) {
+    bytes16 sorted[3];
+    for (int c = 0; c < 3; ++c) sorted[c] = __builtin_shuffle(narrow(rgb[c] + at), PACKING.pixel[c]);
+    for (int v = 0; v < 3; ++v)
+        store_bytes(p + 16 * v, (sorted[0] & PACKING.mask[0][v]) | (sorted[1] & PACKING.mask[1][v]) |
+                                    (sorted[2] & PACKING.mask[2][v]));
 }
 
 PIC_UIE_INLINE void write_sample(uint8_t* p, float x, Depth depth) {
@@ -127,11 +147,12 @@ inline void encode(const Image& out, int64_t y, int64_t x, int64_t count, const 
         if (out.depth == Depth::u16) return encode_strided<Depth::u16>(out, p, count, r, g, b);
         return encode_strided<Depth::f32>(out, p, count, r, g, b);
     }
+    const float* const rgb[3] = {r, g, b};
     int64_t i = 0;
-    for (; i + 16 <= count; i += 16) encode_16(r + i, g + i, b + i, p + 3 * i);
+    for (; i + 16 <= count; i += 16) encode_16(rgb, i, p + 3 * i);
     if (i < count) {
         uint8_t rest[48];
-        encode_16(r + i, g + i, b + i, rest);
+        encode_16(rgb, i, rest);
         __builtin_memcpy(p + 3 * i, rest, size_t(3 * (count - i)));
     }
 }

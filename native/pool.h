@@ -38,12 +38,14 @@ class Pool {
         void* context;
         int64_t units;
         std::atomic<int64_t> next{0};
-        int wanted;       // helpers that may still join
-        int joined = 0;   // helpers that have joined
-        int active = 0;   // helpers at work
+        int wanted;                  // helpers that may still join
+        int joined = 0;              // helpers that have joined
+        std::atomic<int> active{0};  // helpers at work
     };
     static long process_id();
     static void drain(Batch& batch, int worker);
+    template <typename Condition>
+    static void linger(Condition done);
     void help();
     void start_helpers(int count);
 
@@ -52,6 +54,7 @@ class Pool {
     std::mutex mutex_;
     std::condition_variable work_there_, helper_done_;
     std::deque<Batch*> batches_;
+    std::atomic<bool> open_{false};  // batches_ is not empty, or the pool is stopping
     std::vector<std::thread> helpers_;
     bool stopping_ = false;
 };

@@ -3,26 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 namespace pic_uie {
 namespace {
-
-float sample(const uint8_t* p, Depth depth) {
-    if (depth == Depth::u8) return float(*p) / 255.0f;
-    if (depth == Depth::u16) {
-        uint16_t s;
-        std::memcpy(&s, p, 2);
-        return float(s) / 65535.0f;
-    }
-    float s;
-    std::memcpy(&s, p, 4);
-    return s;
-}
-
-struct Between {
-    int64_t left, right;
-    float fraction;
-};
 
 Between shrink(int position, int64_t size, int target) {  // half-pixel centres, clamped
     const double x = std::clamp((position + 0.5) * double(size) / target - 0.5, 0.0, double(size - 1));
@@ -31,27 +16,39 @@ Between shrink(int position, int64_t size, int target) {  // half-pixel centres,
 }
 
 // Row `y` of Ĩ, bilinear, channels last, with Σ and Σ² of its pixels from 0.5 on.
-void thumbnail_row(const Image& image, int size, int y, float* out, double* sums) {
+template <typename Sample>
+void thumbnail_row(const Image& image, const std::vector<Between>& columns, int y, float* out, double* sums) {
+    constexpr float unit = std::is_floating_point_v<Sample> ? 1.0f : 1.0f / float(std::numeric_limits<Sample>::max());
     const int64_t step = image.channels == 1 ? 0 : image.channel_stride;
-    const Between rows = shrink(y, image.height, size);
+    const Between rows = shrink(y, image.height, int(columns.size()));
     const uint8_t* data = static_cast<const uint8_t*>(image.data);
     const uint8_t *upper = data + rows.left * image.row_stride, *lower = data + rows.right * image.row_stride;
-    std::fill(sums, sums + 6, 0.0);
-    for (int x = 0; x < size; ++x) {
-        const Between columns = shrink(x, image.width, size);
-        const int64_t left = columns.left * image.pixel_stride, right = columns.right * image.pixel_stride;
-        for (int c = 0; c < 3; ++c) {
-            const int64_t at = c * step;
-            const float a = sample(upper + left + at, image.depth), b = sample(upper + right + at, image.depth);
-            const float d = sample(lower + left + at, image.depth), e = sample(lower + right + at, image.depth);
-            const float top = a + columns.fraction * (b - a), bottom = d + columns.fraction * (e - d);
-            const float value = top + rows.fraction * (bottom - top);
-            out[3 * x + c] = value;
-            const double centred = double(value) - 0.5;
-            sums[c] += centred;
-            sums[3 + c] += centred * centred;
+    auto sample = [](const uint8_t* p) {
+        Sample s;
+        std::memcpy(&s, p, sizeof s);
+        return float(s);
+    };
+    double first[3] = {}, second[3] = {};
+    for (const Between& column : columns) {
+        const int64_t left = column.left * image.pixel_stride, right = column.right * image.pixel_stride;
+        for (int c = 0; c < 3; ++c, ++out) {
+            const float a = sample(upper + left + c * step), b = sample(upper + right + c * step);
+            const float d = sample(lower + left + c * step), e = sample(lower + right + c * step);
+            const float top = a + column.fraction * (b - a), bottom = d + column.fraction * (e - d);
+            *out = (top + rows.fraction * (bottom - top)) * unit;
+            const double centred = double(*out) - 0.5;
+            first[c] += centred;
+            second[c] += centred * centred;
         }
     }
+    std::copy(first, first + 3, sums);
+    std::copy(second, second + 3, sums + 3);
+}
+
+auto thumbnail_row_of(Depth depth) {
+    return depth == Depth::u8    ? thumbnail_row<uint8_t>
+           : depth == Depth::u16 ? thumbnail_row<uint16_t>
+                                 : thumbnail_row<float>;
 }
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
@@ -63,15 +60,56 @@ double dot(const float* weight, const double* x, int n) {
     return sum;
 }
 
-// Sums over rows in their order, whatever thread made them.
-void add_rows(const std::vector<double>& rows, int count, int pitch, std::vector<double>& total) {
-    std::fill(total.begin(), total.end(), 0.0);
-    for (int row = 0; row < count; ++row)
-        for (int c = 0; c < pitch; ++c) total[c] += rows[size_t(row) * pitch + c];
+struct Moments {
+    double mean, variance;
+};
+
+// Mean and variance of channel `c` from the sums of `rows` rows of `n` pixels, in the order of rows whatever thread
+// made them.
+Moments moments(const std::vector<float>& sums, int rows, int n, int pitch, int c) {
+    auto at = [&](int row, int which) { return double(sums[(size_t(row) * 3 + which) * pitch + c]); };
+    const double count = double(rows) * n;
+    double mean = 0.0, variance = 0.0;
+    for (int row = 0; row < rows; ++row) mean += (n * at(row, 0) + at(row, 1)) / count;
+    for (int row = 0; row < rows; ++row) {
+        const double offset = at(row, 0) - mean;
+        variance += (at(row, 2) + offset * (2.0 * at(row, 1) + n * offset)) / count;
+    }
+    return {mean, std::max(variance, 0.0)};
+}
+
+// Rows in groups: each is too little work to be handed out alone.
+template <typename Function>
+void each_row(Pool& pool, int rows, int threads, Function function) {
+    constexpr int group = 8;
+    pool.each((rows + group - 1) / group, threads, [&](int64_t unit, int) {
+        for (int row = int(unit) * group; row < std::min(rows, int(unit + 1) * group); ++row) function(row);
+    });
 }
 
 HeadWeights copy(const Layer& layer, int outputs, int inputs) {
     return {{layer.weight, layer.weight + size_t(outputs) * inputs}, {layer.bias, layer.bias + outputs}};
+}
+
+// Global average of the last map, plus the projection of the thumbnail's mean and deviation.
+std::vector<double> descriptor(const Predictor& p, const PredictorBuffers& buffers, int side) {
+    double total[6] = {}, statistics[6];
+    for (int row = 0; row < p.thumbnail; ++row)
+        for (int i = 0; i < 6; ++i) total[i] += buffers.pixel_sums[size_t(row) * 6 + i];
+    const double n = double(p.thumbnail) * p.thumbnail;
+    for (int c = 0; c < 3; ++c) {
+        const double mean = total[c] / n;
+        statistics[c] = mean + 0.5;
+        statistics[3 + c] = std::sqrt(std::max(total[3 + c] - n * mean * mean, 0.0) / (n - 1.0)) + constants::STD_EPS;
+    }
+    std::vector<double> result(p.width);
+    for (int c = 0; c < p.width; ++c) {
+        double sum = 0.0;
+        for (int row = 0; row < side; ++row) sum += buffers.row_sums[size_t(row) * p.pitch + c];
+        result[c] = sum / (double(side) * side) + p.statistics.bias[c] +
+                    dot(p.statistics.weight.data() + size_t(6) * c, statistics, 6);
+    }
+    return result;
 }
 
 void global_heads(const Predictor& p, const std::vector<double>& descriptor, const CorrectionsOut& out) {
@@ -149,58 +187,45 @@ PredictorBuffers::PredictorBuffers(const Predictor& p) {
         const size_t side = (size >> (i + 1)) + 2;
         maps[i].assign(side * side * p.pitch, 0.0f);
     }
+    columns.resize(size);
     normal.assign(size_t(3) * p.pitch, 0.0f);
-    row_sums.assign(size * std::max(p.pitch, 6), 0.0);
+    row_sums.assign(size / 2 * 3 * p.pitch, 0.0f);
+    pixel_sums.assign(size * 6, 0.0);
 }
 
 void predict(const Predictor& p, const Kernels& kernels, const Image& image, PredictorBuffers& buffers, Pool& pool,
              int threads, const CorrectionsOut& out) {
     const int size = p.thumbnail;
-    std::vector<double>& row_sums = buffers.row_sums;
-    std::vector<double> total(std::max(p.pitch, 6)), descriptor(p.width);
-
-    pool.each(size, threads, [&](int64_t y, int) {
+    for (int x = 0; x < size; ++x) buffers.columns[x] = shrink(x, image.width, size);
+    const auto make_row = thumbnail_row_of(image.depth);
+    each_row(pool, size, threads, [&](int y) {
         float* row = buffers.thumbnail.data() + (size_t(y + 1) * (size + 2) + 1) * 3;
-        thumbnail_row(image, size, int(y), row, row_sums.data() + 6 * y);
+        make_row(image, buffers.columns, y, row, buffers.pixel_sums.data() + 6 * y);
     });
-    add_rows(row_sums, size, 6, total);
-    double statistics[6];
-    for (int c = 0; c < 3; ++c) {
-        const double n = double(size) * size, mean = total[c] / n;
-        statistics[c] = mean + 0.5;
-        statistics[3 + c] = std::sqrt(std::max(total[3 + c] - n * mean * mean, 0.0) / (n - 1.0)) + constants::STD_EPS;
-    }
 
     const float* in = buffers.thumbnail.data();
     int in_size = size, in_channels = 3, in_pitch = 3;
     for (int i = 0; i < 3; ++i) {
         const int side = in_size / 2;
+        float *map = buffers.maps[i].data(), *sums = buffers.row_sums.data();
         float *scale = buffers.normal.data(), *shift = scale + p.pitch, *mean = shift + p.pitch;
-        const Convolution layer = {in,      buffers.maps[i].data(),  in_size, in_channels, in_pitch,
-                                   p.width, p.pitch,                 p.conv_weight[i].data(), p.conv_bias[i].data(),
-                                   row_sums.data()};
-        const Normalisation norm = {buffers.maps[i].data(), side, p.pitch, scale, shift, mean, row_sums.data()};
-        const double n = double(side) * side;
-
-        pool.each(side, threads, [&](int64_t row, int) { kernels.convolve_row(layer, int(row)); });
-        add_rows(row_sums, side, p.pitch, total);
-        for (int c = 0; c < p.width; ++c) mean[c] = float(total[c] / n);
-        pool.each(side, threads, [&](int64_t row, int) { kernels.deviation_row(norm, int(row)); });
-        add_rows(row_sums, side, p.pitch, total);
+        const Convolution layer = {in,      map,     in_size, in_channels, in_pitch, p.width,
+                                   p.pitch, p.conv_weight[i].data(), p.conv_bias[i].data(), sums};
+        const Normalisation norm = {map, side, p.pitch, scale, shift, mean, sums};
+        each_row(pool, side, threads, [&](int row) { kernels.convolve_row(layer, row); });
         for (int c = 0; c < p.width; ++c) {
-            scale[c] = float(p.norm_weight[i][c] / std::sqrt(total[c] / n + constants::NORM_EPS));
+            const Moments channel = moments(buffers.row_sums, side, side, p.pitch, c);
+            mean[c] = float(channel.mean);
+            scale[c] = float(p.norm_weight[i][c] / std::sqrt(channel.variance + constants::NORM_EPS));
             shift[c] = p.norm_bias[i][c];
         }
-        pool.each(side, threads, [&](int64_t row, int) { kernels.normalise_row(norm, int(row)); });
-        in = buffers.maps[i].data(), in_size = side, in_channels = p.width, in_pitch = p.pitch;
+        each_row(pool, side, threads, [&](int row) {
+            kernels.normalise_row(norm, row);
+            if (i == 2) spatial_heads(p, map, side, row, out);
+        });
+        in = map, in_size = side, in_channels = p.width, in_pitch = p.pitch;
     }
-
-    add_rows(row_sums, in_size, p.pitch, total);  // global average, from the last normalisation
-    for (int c = 0; c < p.width; ++c)
-        descriptor[c] = total[c] / (double(in_size) * in_size) + p.statistics.bias[c] +
-                        dot(p.statistics.weight.data() + size_t(6) * c, statistics, 6);
-    pool.each(in_size, threads, [&](int64_t row, int) { spatial_heads(p, in, in_size, int(row), out); });
-    global_heads(p, descriptor, out);
+    global_heads(p, descriptor(p, buffers, in_size), out);
 }
 
 }  // namespace pic_uie

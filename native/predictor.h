@@ -21,10 +21,17 @@ struct Predictor {
     Predictor(const Parameters& parameters, const Kernels& kernels);
 };
 
+// Where a sample of the thumbnail lies in a line of the picture.
+struct Between {
+    int64_t left, right;
+    float fraction;
+};
+
 // What one prediction needs; kept between calls.
 struct PredictorBuffers {
-    std::vector<float> thumbnail, maps[3], normal;
-    std::vector<double> row_sums;
+    std::vector<Between> columns;
+    std::vector<float> thumbnail, maps[3], normal, row_sums;
+    std::vector<double> pixel_sums;
 
     explicit PredictorBuffers(const Predictor& predictor);
 };

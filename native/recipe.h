@@ -73,14 +73,14 @@ struct Convolution {
     float* out;
     int in_size, in_channels, in_pitch, out_channels, out_pitch;
     const float *weight, *bias;  // [ky][kx][input][out_pitch], [out_pitch]
-    double* row_sums;            // [row][out_pitch]
+    float* row_sums;             // [row][3][out_pitch]: a pivot p, Σ(x - p), Σ(x - p)²
 };
 
 struct Normalisation {
     float* map;
     int size, pitch;
     const float *scale, *shift, *mean;  // [pitch]
-    double* row_sums;                   // [row][pitch]
+    float* row_sums;                    // [row][pitch]: Σ
 };
 
 // The functions of one instruction set.
@@ -91,7 +91,6 @@ struct Kernels {
     void (*first_pass)(const Job&, int64_t unit, float* scratch);   // Eqs. 2, 3 and the affine and sums of Eq. 4
     void (*second_pass)(const Job&, int64_t unit, float* scratch);  // the rest of Eq. 4, inverse colour, encoding
     void (*convolve_row)(const Convolution&, int row);
-    void (*deviation_row)(const Normalisation&, int row);
     void (*normalise_row)(const Normalisation&, int row);
     double (*multiply_adds)(int64_t rounds);  // a loop of nothing else; returns how many were done
 };

@@ -14,7 +14,7 @@ using pic_uie::Job;
 
 constexpr int HALO = pic_uie::constants::HALO;
 constexpr int CHANNELS = pic_uie::constants::REFINER_WIDTH;
-constexpr int BLOCK = 2;  // row pairs that every channel of the refiner makes before the next channel's turn
+constexpr int BLOCK = 4;  // row pairs that every channel of the refiner makes before the next channel's turn
 
 // Pairs of rows that one channel hands from block to block: the last pair of a block is the first input of the next.
 struct Carried {
@@ -68,7 +68,8 @@ struct Tile {
         for (int c = 0; c < CHANNELS; ++c)
             for (int parity = 0; parity < 2; ++parity)
                 carried_expanded[c].pair[parity] = pair(), carried_deepened[c].pair[parity] = pair();
-        for (float** rows : {&r, &g, &b, &natural}) {
+        float** const natural_rows[] = {&r, &g, &b, &natural};
+        for (float** rows : natural_rows) {
             *rows = scratch;
             scratch += natural_floats(segment);
         }
@@ -80,7 +81,8 @@ struct Tile {
     // Indices, in floats, of pixels -1 and `picture_width` in a row with `halo` vectors before the tile.
     int find_outside(int64_t picture_width, int halo, int* outside) const {
         int count = 0;
-        for (int64_t pixel : {int64_t(-1), picture_width})
+        const int64_t beside[] = {-1, picture_width};
+        for (int64_t pixel : beside)
             for (int lane = 0; lane < LANES; ++lane) {
                 int64_t j = pixel - x - int64_t(lane) * segment + halo;
                 if (j >= 0 && j < segment + 2 * halo) outside[count++] = int(j * LANES + lane);

@@ -140,11 +140,12 @@ def test_things_that_are_no_regular_files(tmp_path):
     server.close()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_unreadable_file(tmp_path):
     path = tmp_path / "secret.jpg"
     path.write_bytes(saved(reef(), "JPEG"))
     path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("this user may read everything (root)")
     with pytest.raises(ImageError, match="no permission"):
         images.read(path)
 

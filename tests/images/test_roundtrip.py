@@ -123,6 +123,7 @@ def test_webp_stays_lossless_or_lossy():
     for lossless in (True, False):
         picture = images.read(saved(reef(), "WEBP", lossless=lossless))
         assert (b"VP8L" in images.encode(picture)) == lossless
+        assert b"VP8L" not in images.encode(picture, quality=80)  # who asks for a quality does not want all of it
 
 
 @pytest.mark.parametrize("compression", ["raw", "tiff_lzw", "tiff_adobe_deflate", "packbits"])

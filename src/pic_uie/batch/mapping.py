@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pic_uie.batch.sources import Source, location
 from pic_uie.errors import ConfigError
-from pic_uie.images.formats import FORMATS, by_suffix
+from pic_uie.images.formats import FORMATS, by_suffix, titles
 
 DEFAULT_SUFFIX = "_enhanced"
 
@@ -51,14 +51,21 @@ def output_folder(output: str | None, source_count: int, *, named_file: bool) ->
         named_file: Whether the only argument names a file, not a folder or glob.
 
     Raises:
-        ConfigError: One file for several inputs.
+        ConfigError: One file for several inputs, or a file of a format that cannot be written.
     """
     if output is None:
         return None
     path = Path(output)
-    if output.endswith(("/", os.sep)) or path.is_dir() or by_suffix(path) is None:
+    one_file = source_count == 1 and named_file
+    if output.endswith(("/", os.sep)) or path.is_dir():
         return path
-    if source_count == 1 and named_file:
+    if by_suffix(path) is None:
+        if one_file and path.suffix:
+            raise ConfigError(
+                f"-o {output} does not end like a picture that can be written ({titles()}); for a folder write -o {output}/"
+            )
+        return path
+    if one_file:
         return None
     raise ConfigError(f"-o {output} names one file, but there may be several inputs; for a folder write -o {output}/")
 

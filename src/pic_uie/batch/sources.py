@@ -103,7 +103,7 @@ def _expand_list(path: Path, recursive: bool, excluded: Path | None) -> Iterator
 
 def _expand_glob(pattern: str, recursive: bool, excluded: Path | None) -> Iterator[tuple[Source, bool]]:
     fixed = _fixed_part(Path(pattern))
-    for match in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207 (patterns may be absolute)
+    for match in sorted(glob.glob(pattern, recursive=True)):
         path = Path(match)
         for file in _walk(path, recursive, excluded) if path.is_dir() and recursive else [path]:
             if not file.is_dir() and not _inside(file, excluded):

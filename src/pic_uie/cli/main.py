@@ -17,6 +17,7 @@ VERBS: dict[str, str] = {
     "enhance": "enhance pictures: files, folders, globs, lists or standard input",
     "compare": "draw a picture before and after, side by side or split",
     "inspect": "show what the model did to a picture: corrections, steps, statistics",
+    "doctor": "say what this installation runs with and what is missing",
     "evaluate": "score weights or finished pictures under a protocol; compare results",
     "bench": "measure speed and memory on this machine; collect rows of many machines",
     "train": "train the model on paired pictures",

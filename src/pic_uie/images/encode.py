@@ -101,7 +101,7 @@ def _save(kind: Format, image: Any, picture: Picture, quality: int | None) -> by
     if kind is formats.PNG:
         return bytes(image.pngsave_buffer(compression=_PNG_COMPRESSION, keep=keep))
     if kind is formats.WEBP:
-        lossless = coding.lossless if picture.format == "webp" else picture.format != "jpeg" and quality is None
+        lossless = quality is None and (coding.lossless if picture.format == "webp" else picture.format != "jpeg")
         return bytes(image.webpsave_buffer(Q=quality or DEFAULT_QUALITY, lossless=lossless, effort=2, keep=keep))
     return _save_tiff(image, picture, quality, keep)
 

@@ -1,0 +1,17 @@
+import pytest
+
+from pic_uie import weights
+from pictures import mild_weights
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder to work in, with weights that the command finds by default."""
+    path = tmp_path / "weights" / "w.safetensors"
+    path.parent.mkdir()
+    mild_weights(path)
+    monkeypatch.setattr(weights, "DEFAULT_PATH", path)
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder

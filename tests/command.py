@@ -1,0 +1,32 @@
+"""What the tests of the command line share: the command, files to give it, and what it left."""
+
+import sys
+
+import numpy as np
+
+from pic_uie.cli.main import main
+from pictures import reef, saved
+
+PIC_UIE = [sys.executable, "-c", "import sys; from pic_uie.cli.main import main; sys.exit(main())"]
+
+
+def enhance(*arguments):
+    """Runs `pic-uie enhance` in this process."""
+    return main(["enhance", *map(str, arguments)])
+
+
+def make(path, name="PNG", **options):
+    """Writes a picture, and its folder if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(saved(options.pop("pixels", reef()), name, **options))
+    return path
+
+
+def tree(folder):
+    """The files below a folder."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def noise(height, width, seed=0):
+    """Pixels that no codec makes smaller."""
+    return np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)

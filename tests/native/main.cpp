@@ -1,0 +1,229 @@
+// Drives the core with random and with wrong arguments: native_tests ROUNDS SEED. Memory is allocated to the byte, so the
+// address sanitizer sees every access beyond it; results are compared with the reference and between thread counts.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "pic_uie.h"
+#include "reference.h"
+
+using namespace pic_uie;
+
+namespace {
+
+std::mt19937 generator;
+int uniform(int low, int high) { return std::uniform_int_distribution(low, high)(generator); }
+float real(float low, float high) { return std::uniform_real_distribution(low, high)(generator); }
+
+void require(bool fine, const std::string& what) {
+    if (fine) return;
+    std::fprintf(stderr, "FAILED: %s\n", what.c_str());
+    std::exit(1);
+}
+
+struct Model {
+    std::vector<std::vector<float>> memory;
+    Parameters p = {};
+
+    Layer layer(int outputs, int inputs, float scale) {
+        for (int count : {outputs * inputs, outputs}) {
+            memory.emplace_back(count);
+            for (float& x : memory.back()) x = real(-scale, scale);
+        }
+        return {memory[memory.size() - 2].data(), memory.back().data()};
+    }
+
+    Model(int width, int thumbnail, int grid) {
+        p.width = width, p.thumbnail = thumbnail, p.grid = grid;
+        for (int i = 0; i < 3; ++i) p.conv[i] = layer(width, 9 * (i ? width : 3), 0.2f), p.norm[i] = layer(width, 1, 1.0f);
+        p.statistics = layer(width, 6, 0.2f);
+        p.t = layer(1, width, 0.5f), p.v = layer(1, width, 0.5f), p.a = layer(1, width, 0.5f);
+        p.tone = layer(constants::TONE_INCREMENTS, width, 0.3f);
+        p.chroma = layer(2 * grid * grid, width, 0.1f);
+        p.affine = layer(12, width, 0.3f), p.covariance = layer(10, width, 0.3f);
+        p.beta = 0.8f, p.gamma = 0.3f;
+        p.expand = layer(16, 9, 0.3f), p.depthwise = layer(16, 9, 0.3f), p.project = layer(1, 144, 0.05f);
+    }
+};
+
+struct Theta {
+    std::vector<float> t, v, a, tone, lut;
+    Corrections c = {};
+
+    Theta(int h, int w, int tones, int grid) : t(h * w), v(h * w), a(h * w), tone(tones), lut(2 * grid * grid) {
+        for (float& x : t) x = real(0.05f, 1.0f);
+        for (float& x : v) x = real(0.0f, 0.4f);
+        for (float& x : a) x = real(0.0f, 1.0f);
+        for (float& x : lut) x = real(-1.0f, 1.0f);
+        for (int i = 0; i < tones; ++i) tone[i] = float(i) / float(tones - 1);
+        for (int i = 1; i + 1 < tones; ++i) tone[i] = tone[i] * tone[i];
+        c = {t.data(), v.data(), a.data(), h, w, tone.data(), tones, lut.data(), grid, {}, {}, {}, {}, real(0.0f, 1.0f)};
+        for (int i = 0; i < 9; ++i) c.matrix[i] = (i % 4 == 0) + real(-0.1f, 0.1f);
+        for (int i = 0; i < 3; ++i) c.bias[i] = real(-0.05f, 0.05f), c.mean[i] = real(-0.1f, 0.5f);
+        for (int i : {0, 3, 4, 6, 7, 8}) c.recolor[i] = real(-0.2f, 0.2f);
+    }
+};
+
+// Pixels with random strides of either sign and not one byte more than they need.
+struct Pixels {
+    std::unique_ptr<uint8_t[]> memory;
+    Image image = {};
+
+    Pixels(Depth depth, int64_t height, int64_t width, int channels) {
+        const int64_t size = depth == Depth::u8 ? 1 : depth == Depth::u16 ? 2 : 4;
+        const bool planar = uniform(0, 4) == 0;
+        int64_t channel = size, pixel = size * channels, row;
+        if (planar) {
+            pixel = size, row = size * width + uniform(0, 3), channel = row * height;
+        } else {
+            if (uniform(0, 3) == 0) pixel += uniform(1, 5);
+            row = pixel * width + uniform(0, 1) * uniform(0, 9);
+        }
+        const int64_t total = (height - 1) * row + (width - 1) * pixel + (channels - 1) * channel + size;
+        memory = std::make_unique<uint8_t[]>(size_t(total));
+        uint8_t* start = memory.get();
+        if (uniform(0, 3) == 0) start += (height - 1) * row, row = -row;
+        if (uniform(0, 3) == 0) start += (width - 1) * pixel, pixel = -pixel;
+        image = {start, depth, height, width, channels, row, pixel, channel};
+    }
+
+    uint8_t* at(int64_t y, int64_t x, int c) const {
+        return static_cast<uint8_t*>(const_cast<void*>(image.data)) + y * image.row_stride + x * image.pixel_stride +
+               c * image.channel_stride;
+    }
+    void set(int64_t y, int64_t x, int c, double value) {
+        const uint8_t low = uint8_t(value * 255 + 0.5);
+        const uint16_t high = uint16_t(value * 65535 + 0.5);
+        const float plain = float(value);
+        if (image.depth == Depth::u8) std::memcpy(at(y, x, c), &low, 1);
+        if (image.depth == Depth::u16) std::memcpy(at(y, x, c), &high, 2);
+        if (image.depth == Depth::f32) std::memcpy(at(y, x, c), &plain, 4);
+    }
+    double get(int64_t y, int64_t x, int c) const {
+        uint16_t high;
+        float plain;
+        if (image.depth == Depth::u8) return *at(y, x, c) / 255.0;
+        if (image.depth == Depth::u16) return std::memcpy(&high, at(y, x, c), 2), high / 65535.0;
+        return std::memcpy(&plain, at(y, x, c), 4), plain;
+    }
+};
+
+void compare(const Pixels& in, const Pixels& out, const Theta& theta, const Parameters& p, float strength) {
+    const Image& image = in.image;
+    const int colors = std::min(image.channels, 3);
+    reference::Plane rgb[3];
+    for (int c = 0; c < 3; ++c)
+        for (int64_t i = 0; i < image.height * image.width; ++i)
+            rgb[c].push_back(in.get(i / image.width, i % image.width, std::min(c, colors - 1)));
+    reference::execute(rgb, image.height, image.width, theta.c, p);
+    const double step = image.depth == Depth::u8 ? 1 / 255.0 : image.depth == Depth::u16 ? 4 / 65535.0 : 2e-5;
+    for (int64_t y = 0; y < image.height; ++y)
+        for (int64_t x = 0; x < image.width; ++x)
+            for (int c = 0; c < image.channels; ++c) {
+                const int64_t i = y * image.width + x;
+                double wanted = c == 3 ? 0.0 : rgb[c][i];
+                if (colors == 1) wanted = 0.299 * rgb[0][i] + 0.587 * rgb[1][i] + 0.114 * rgb[2][i];
+                wanted = c == 3 ? in.get(y, x, 3) : in.get(y, x, c) + strength * (wanted - in.get(y, x, c));
+                require(std::abs(out.get(y, x, c) - wanted) <= 1.001 * step, "agreement with the reference");
+            }
+}
+
+void random_round(Engine& engine, const Model& model) {
+    const int height = uniform(0, 5) ? uniform(1, 90) : 1, width = uniform(0, 5) ? uniform(1, 150) : uniform(1, 900);
+    const Depth depth = Depth(uniform(0, 2));
+    const int channels = uniform(0, 2) ? 3 : uniform(0, 1) ? 4 : 1;
+    Pixels in(depth, height, width, channels), out(depth, height, width, channels), again(depth, height, width, channels);
+    for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x)
+            for (int c = 0; c < channels; ++c) in.set(y, x, c, real(0.0f, 1.0f));
+    const Theta theta(uniform(1, 40), uniform(1, 40), uniform(2, 60), uniform(2, 14));
+    const float strength = uniform(0, 1) ? 1.0f : real(0.01f, 1.0f);
+    require(!engine.execute(in.image, theta.c, out.image, strength, uniform(1, 4)), "execute");
+    require(!engine.execute(in.image, theta.c, again.image, strength, 1), "execute on one thread");
+    for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x)
+            for (int c = 0; c < channels; ++c)
+                require(out.get(y, x, c) == again.get(y, x, c), "the same bytes for any thread count and strides");
+    compare(in, out, theta, model.p, strength);
+    require(!engine.enhance(in.image, out.image, strength, uniform(0, 3)), "enhance");
+    require(!engine.enhance(in.image, out.image, 0.0f, 0), "strength 0");
+    for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x) require(out.get(y, x, 0) == in.get(y, x, 0), "strength 0 copies");
+}
+
+void wrong_arguments(Engine& engine, Model& model) {
+    Pixels pixels(Depth::u8, 4, 5, 3);
+    const Image good = pixels.image;
+    Theta theta(2, 2, 5, 3);
+    auto refused = [&](Image in, Image out, const Corrections& c, float strength, const char* what) {
+        require(engine.execute(in, c, out, strength, 1) != nullptr, what);
+    };
+    const int64_t huge = std::numeric_limits<int64_t>::max();
+    auto with = [&](auto member, auto value) {
+        Image image = good;
+        image.*member = value;
+        return image;
+    };
+    for (const Image& bad : {with(&Image::data, static_cast<const void*>(nullptr)), with(&Image::height, int64_t(0)),
+                             with(&Image::width, int64_t(-1)), with(&Image::height, huge), with(&Image::width, huge),
+                             with(&Image::channels, 2), with(&Image::row_stride, huge), with(&Image::pixel_stride, -huge)}) {
+        refused(bad, bad, theta.c, 1.0f, "a bad picture");
+        CorrectionsOut nowhere = {};
+        require(engine.predict(bad, nowhere, 1) != nullptr, "a bad picture to predict");
+        require(engine.enhance(bad, bad, 1.0f, 1) != nullptr, "a bad picture to enhance");
+    }
+    refused(good, with(&Image::width, int64_t(4)), theta.c, 1.0f, "another size of output");
+    refused(good, with(&Image::pixel_stride, int64_t(0)), theta.c, 1.0f, "output that overlaps itself");
+    for (float strength : {-0.1f, 1.1f, std::numeric_limits<float>::quiet_NaN()})
+        refused(good, good, theta.c, strength, "a bad strength");
+    CorrectionsOut nowhere = {};
+    require(engine.predict(good, nowhere, 1) != nullptr, "nowhere to write");
+
+    auto change = [&](auto edit, const char* what) {
+        Corrections c = theta.c;
+        edit(c);
+        refused(good, good, c, 1.0f, what);
+    };
+    change([](Corrections& c) { c.t = nullptr; }, "no field");
+    change([](Corrections& c) { c.grid = 1; }, "a table of one sample");
+    change([](Corrections& c) { c.tone_samples = 1; }, "a curve of one sample");
+    change([](Corrections& c) { c.field_width = 0; }, "an empty field");
+    change([](Corrections& c) { c.blend = std::numeric_limits<float>::infinity(); }, "an infinite correction");
+
+    Pixels floats(Depth::f32, 3, 3, 3);
+    floats.set(1, 1, 1, std::numeric_limits<double>::quiet_NaN());
+    refused(floats.image, floats.image, theta.c, 1.0f, "NaN in the picture");
+    floats.set(1, 1, 1, 1.5);
+    refused(floats.image, floats.image, theta.c, 1.0f, "samples beyond 1");
+
+    std::unique_ptr<Engine> none;
+    Parameters p = model.p;
+    p.gamma = std::numeric_limits<float>::quiet_NaN();
+    require(Engine::create(p, 1, nullptr, none) && !none, "NaN in the weights");
+    p = model.p, p.expand.weight = nullptr;
+    require(Engine::create(p, 1, nullptr, none) && !none, "weights that are missing");
+    p = model.p, p.thumbnail = 20;
+    require(Engine::create(p, 1, nullptr, none) && !none, "an odd thumbnail");
+    require(Engine::create(model.p, 0, nullptr, none) && !none, "no threads");
+    require(Engine::create(model.p, 1, "abacus", none) && !none, "an unknown instruction set");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
+    generator.seed(argc > 2 ? unsigned(std::atoi(argv[2])) : 1u);
+    for (const char* const* isa = instruction_sets(); *isa; ++isa) {
+        Model model(uniform(1, 20), 8 * uniform(2, 6), uniform(2, 10));
+        std::unique_ptr<Engine> engine;
+        require(!Engine::create(model.p, 2, *isa, engine), "create");
+        require(std::string(engine->instruction_set()) == *isa, "the instruction set asked for");
+        for (int round = 0; round < rounds; ++round) random_round(*engine, model);
+        wrong_arguments(*engine, model);
+        std::printf("%s: %d rounds passed\n", *isa, rounds);
+    }
+}

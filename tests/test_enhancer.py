@@ -1,0 +1,372 @@
+"""The native engine against the float64 oracle and the PyTorch model, over sizes, depths, strides and threads."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import oracle
+import pic_uie
+from pic_uie import Enhancer, _native, constants, weights
+from pic_uie.config import ModelConfig
+from pic_uie.enhancer import instruction_sets
+from pic_uie.errors import ConfigError, WeightsError
+from pic_uie.weights import Weights
+from samples import EXTREMES, as_float64, extreme_corrections, picture, random_corrections, random_parameters
+
+MAXIMUM = {np.uint8: 255, np.uint16: 65535, np.float32: 1}
+WIDE = 65_537
+
+
+def make_weights(seed=0, config=None):
+    config = config or ModelConfig()
+    parameters = random_parameters(seed, config)
+    return Weights(config, parameters, weights.digest(config, parameters))
+
+
+def exact(parameters):
+    return {name: array.astype(np.float64) for name, array in parameters.items()}
+
+
+WEIGHTS = make_weights()
+EXACT = exact(WEIGHTS.parameters)
+ENHANCERS = {name: Enhancer(WEIGHTS, threads=2, instruction_set=name) for name in instruction_sets()}
+BEST = next(iter(ENHANCERS.values()))
+
+
+def pixels(seed, height, width, dtype=np.float32, channels=3):
+    """A picture (H, W, C) of the type, with random alpha where there are four channels."""
+    image = picture(seed, height, width).transpose(1, 2, 0)
+    if channels == 1:
+        image = image[..., :1]
+    if channels == 4:
+        alpha = np.random.default_rng(seed).random((height, width, 1), np.float32)
+        image = np.concatenate([image, alpha], axis=2)
+    if dtype == np.float32:
+        return np.ascontiguousarray(image)
+    return np.floor(image * MAXIMUM[dtype] + 0.5).astype(dtype)
+
+
+def oracle_rgb(image):
+    """The picture as the oracle sees it, (3, H, W) float64."""
+    colors = image[..., :3].astype(np.float64) / MAXIMUM[image.dtype.type]
+    return np.broadcast_to(colors, (*image.shape[:2], 3)).transpose(2, 0, 1)
+
+
+def expected(image, theta, parameters=EXACT, strength=1.0):
+    """What the oracle makes of the picture, in the picture's depth and channels."""
+    before = oracle_rgb(image)
+    rgb = oracle.execute(before, as_float64(theta), parameters)
+    if image.shape[2] == 1:
+        rgb, before = np.tensordot([0.299, 0.587, 0.114], rgb, 1)[None], before[:1]
+    rgb = before + strength * (rgb - before)
+    if image.dtype != np.float32:
+        rgb = np.floor(rgb * MAXIMUM[image.dtype.type] + 0.5)
+    return rgb.transpose(1, 2, 0)
+
+
+def check(image, ours, wanted):
+    assert ours.dtype == image.dtype
+    assert ours.shape == image.shape
+    difference = np.abs(ours[..., :3].astype(np.float64) - wanted)
+    if image.dtype == np.uint8:
+        assert difference.max() <= 1
+        assert np.sum(difference > 0) <= max(2, 0.001 * difference.size)
+    elif image.dtype == np.uint16:
+        assert difference.max() <= 4
+    else:
+        assert difference.max() <= 2e-5
+    if image.shape[2] == 4:
+        np.testing.assert_array_equal(ours[..., 3], image[..., 3])
+
+
+@pytest.mark.parametrize("isa", ENHANCERS)
+@pytest.mark.parametrize("size", [(1, 1), (1, 19), (19, 1), (2, 2), (97, 131), (3, 700), (131, 641), (257, 64)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+def test_executor_agrees_with_the_oracle(isa, size, dtype):
+    image, theta = pixels(1, *size, dtype), random_corrections(1)
+    check(image, ENHANCERS[isa].execute(image, theta), expected(image, theta))
+
+
+@pytest.mark.parametrize("isa", ENHANCERS)
+@pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_executor_agrees_for_extreme_theta(isa, name, dtype):
+    image, theta = pixels(2, 61, 89, dtype), extreme_corrections(name)
+    check(image, ENHANCERS[isa].execute(image, theta), expected(image, theta))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    height=st.integers(1, 150),
+    width=st.integers(1, 150),
+    dtype=st.sampled_from([np.uint8, np.uint16, np.float32]),
+    channels=st.sampled_from([1, 3, 4]),
+    field_size=st.integers(1, 40),
+    grid=st.integers(2, 14),
+    tones=st.integers(2, 50),
+    strength=st.sampled_from([1.0, 0.618, 0.127]),  # no products with levels that end in exactly .5
+    threads=st.integers(1, 5),
+    seed=st.integers(0, 10_000),
+)
+def test_executor_over_sizes_of_everything(
+    height, width, dtype, channels, field_size, grid, tones, strength, threads, seed
+):
+    image = pixels(seed, height, width, dtype, channels)
+    theta = random_corrections(seed, field_size, grid, tones)
+    ours = BEST.execute(image, theta, strength=strength, threads=threads)
+    check(image, ours, expected(image, theta, strength=strength))
+
+
+@pytest.mark.parametrize("size", [(1, WIDE), (WIDE, 1)])
+def test_very_long_pictures(size):
+    image, theta = pixels(3, *size), random_corrections(3)
+    rgb, small = oracle_rgb(image), as_float64(theta)
+    if size[0] == 1:
+        check(image, BEST.execute(image, theta), oracle_long(rgb, small))
+    else:  # the oracle resizes with dense matrices: turn the picture, the fields and the kernels instead
+        turned = {name: array.swapaxes(-1, -2) if array.ndim == 4 else array for name, array in EXACT.items()}
+        small = small | {name: small[name].T for name in "tva"}
+        wanted = oracle_long(rgb.transpose(0, 2, 1), small, turned)
+        check(image, BEST.execute(image, theta), wanted.transpose(1, 0, 2))
+
+
+def oracle_long(rgb, theta, parameters=EXACT):
+    """oracle.execute for one row of any length, with the fields resized along x by interpolation."""
+    width = rgb.shape[2]
+    where = np.clip((np.arange(width) + 0.5) * 32 / width - 0.5, 0, 31)
+    middle = {name: (theta[name][15] + theta[name][16]) / 2 for name in "tva"}  # one row: the centre of 32
+    wide = {name: np.interp(where, np.arange(32), field)[None] for name, field in middle.items()}
+    original = oracle.resize
+    oracle.resize = lambda fields, height, width: fields
+    try:
+        return oracle.execute(rgb, theta | wide, parameters).transpose(1, 2, 0)
+    finally:
+        oracle.resize = original
+
+
+@pytest.mark.parametrize("isa", ENHANCERS)
+@pytest.mark.parametrize("size", [(64, 64), (40, 300), (301, 257)])
+def test_predictor_agrees_with_the_oracle(isa, size):
+    image = pixels(4, *size)
+    check_theta(ENHANCERS[isa].predict(image), oracle.predict(oracle_rgb(image), EXACT))
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    width=st.integers(1, 40),
+    thumbnail=st.sampled_from([16, 64, 136]),
+    lut_grid=st.integers(2, 11),
+    dtype=st.sampled_from([np.uint8, np.uint16, np.float32]),
+)
+@example(width=33, thumbnail=384, lut_grid=5, dtype=np.uint8)
+def test_predictor_over_configurations(width, thumbnail, lut_grid, dtype):
+    given_weights = make_weights(5, ModelConfig(width=width, thumbnail=thumbnail, lut_grid=lut_grid))
+    image = pixels(5, 90, 120, dtype)
+    ours = Enhancer(given_weights, threads=2).predict(image)
+    check_theta(ours, oracle.predict(oracle_rgb(image), exact(given_weights.parameters), thumbnail, lut_grid))
+
+
+def check_theta(ours, wanted):
+    for name, array in wanted.items():
+        np.testing.assert_allclose(getattr(ours, name), array, rtol=1e-5, atol=1e-5 * np.abs(array).max(), err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_whole_engine_agrees_with_pytorch(dtype):
+    torch = pytest.importorskip("torch")
+    from pic_uie.model import PicUie
+
+    image = pixels(6, 270, 480, dtype)
+    batch = torch.tensor(oracle_rgb(image).astype(np.float32))[None]
+    with torch.no_grad():
+        wanted = PicUie.from_weights(WEIGHTS)(batch)[0][0].numpy().transpose(1, 2, 0).astype(np.float64)
+    if dtype == np.uint8:
+        wanted = np.floor(wanted * 255 + 0.5)
+    check(image, BEST.enhance(image), wanted)
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+def test_bytes_do_not_depend_on_threads_or_strides(dtype, channels):
+    image = pixels(7, 150, 1300, dtype, channels)
+    wanted = BEST.enhance(image, threads=1, strength=0.75)
+    backwards = np.ascontiguousarray(image[::-1, ::-1])[::-1, ::-1]
+    planar = np.ascontiguousarray(image.transpose(2, 1, 0)).transpose(2, 1, 0)
+    spread = np.zeros((150, 2600, channels + 1), dtype)[:, ::2, :channels]
+    spread[...] = image
+    for view in (image, backwards, planar, spread):
+        for threads in (1, 2, 3, 7):
+            out = np.empty_like(view)
+            assert BEST.enhance(view, threads=threads, strength=0.75, out=out) is out
+            np.testing.assert_array_equal(out, wanted)
+
+
+def test_enhance_is_predict_then_execute():
+    image = pixels(8, 200, 300, np.uint8)
+    np.testing.assert_array_equal(BEST.enhance(image), BEST.execute(image, BEST.predict(image)))
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+def test_strength_0_is_the_input(dtype, channels):
+    image = pixels(9, 31, 47, dtype, channels)
+    for view in (image, image[::-1, ::2]):
+        np.testing.assert_array_equal(BEST.enhance(view, strength=0.0), view)
+
+
+def test_grey_without_channel_axis():
+    image = pixels(10, 33, 44, np.uint8, 1)
+    flat = BEST.enhance(image[..., 0])
+    assert flat.shape == (33, 44)
+    np.testing.assert_array_equal(flat, BEST.enhance(image)[..., 0])
+
+
+def test_in_place_and_overlapping_output():
+    image = pixels(11, 160, 90, np.uint8)
+    wanted = BEST.enhance(image[10:], strength=0.5)
+    base = image.copy()
+    BEST.enhance(base[10:], strength=0.5, out=base[10:])
+    np.testing.assert_array_equal(base[10:], wanted)
+    base = image.copy()
+    np.testing.assert_array_equal(BEST.enhance(base[10:], strength=0.5, out=base[:-10]), wanted)
+
+
+def test_one_color_and_black_and_white_pictures():
+    theta = random_corrections(12)
+    for value in (0.0, 0.3, 1.0):
+        image = np.full((50, 60, 3), value, np.float32)
+        check(image, BEST.execute(image, theta), expected(image, theta))
+
+
+def test_many_python_threads_share_an_enhancer():
+    images = [pixels(seed, 60 + 7 * seed, 80, np.uint8) for seed in range(6)]
+    wanted = [BEST.enhance(image, threads=1) for image in images]
+    wrong = []
+
+    def work(index):
+        for _ in range(10):
+            if not np.array_equal(BEST.enhance(images[index]), wanted[index]):
+                wrong.append(index)
+
+    workers = [threading.Thread(target=work, args=(index,)) for index in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("theta", [{"a": 3e38}, {"matrix": 3e38}, {"lut": 3e38}, {"recolor": 3e38}])
+def test_overflow_is_not_a_crash(theta):
+    ((name, value),) = theta.items()
+    base = random_corrections(13)
+    changes = {key: getattr(base, key) for key in base.__dataclass_fields__}
+    changes[name] = np.tril(np.full((3, 3), value)) if name == "recolor" else np.full_like(changes[name], value)
+    for grid_changes in ({}, {"tone": random_corrections(1, tones=50).tone}):
+        for enhancer in ENHANCERS.values():
+            enhancer.execute(pixels(13, 20, 30, np.uint8), type(base)(**(changes | grid_changes)))
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        ([[1, 2]], "expected a NumPy array, got list"),
+        (np.zeros((4, 4, 3)), "got float64"),
+        (np.zeros((4, 4, 3), ">u2"), "got >u2"),
+        (np.zeros((4, 4, 2), np.uint8), r"got \(4, 4, 2\)"),
+        (np.zeros((4,), np.uint8), r"got \(4,\)"),
+        (np.zeros((0, 4, 3), np.uint8), r"at least one pixel, got shape \(0, 4, 3\)"),
+        (np.full((4, 4, 3), np.nan, np.float32), "got nan .. nan"),
+        (np.full((4, 4, 3), 255.0, np.float32), "got 255.0 .. 255.0"),
+        (np.full((4, 4), -0.5, np.float32), "got -0.5 .. -0.5"),
+    ],
+)
+def test_bad_pictures_are_value_errors_that_show_what_was_seen(image, message):
+    for call in (BEST.enhance, BEST.predict, lambda image: BEST.execute(image, random_corrections(0))):
+        with pytest.raises(ValueError, match=message):
+            call(image)
+
+
+def test_bad_arguments():
+    image = pixels(14, 8, 9, np.uint8)
+    read_only = image.copy()
+    read_only.setflags(write=False)
+    for arguments, message in [
+        ({"strength": 1.5}, "strength must be in"),
+        ({"strength": float("nan")}, "strength must be in"),
+        ({"threads": 0}, "threads must be"),
+        ({"threads": 1.5}, "threads must be"),
+        ({"out": image[:4]}, "out must be a uint8 array"),
+        ({"out": image.astype(np.float32)}, "out must be a uint8 array"),
+        ({"out": read_only}, "writeable"),
+        ({"out": "x"}, "got str"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            BEST.enhance(image, **arguments)
+    with pytest.raises(ValueError, match="theta must be Corrections, got dict"):
+        BEST.execute(image, {})
+    assert BEST.enhance(read_only).shape == image.shape
+
+
+def test_variants_are_refused_with_the_remedy():
+    for change in ({"chroma": "affine"}, {"gate": False}, {"output": "rgb_residual"}, {"predictor_input": "ycbcr"}):
+        with pytest.raises(ConfigError, match=r"use the PyTorch model"):
+            Enhancer(make_weights(0, ModelConfig(**change)))
+
+
+def test_missing_default_weights_are_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(weights, "DEFAULT_PATH", tmp_path / "none.safetensors")
+    with pytest.raises(WeightsError, match="no default weights"):
+        Enhancer()
+
+
+def test_weights_that_are_not_finite_are_refused():
+    parameters = dict(WEIGHTS.parameters)
+    parameters["executor.refiner.project.bias"] = np.array([np.nan], np.float32)
+    with pytest.raises(WeightsError, match="not finite"):
+        Enhancer(Weights(WEIGHTS.config, parameters, WEIGHTS.sha256))
+
+
+@pytest.fixture
+def default_weights(monkeypatch, tmp_path):
+    path = tmp_path / "weights.safetensors"
+    weights.save(path, WEIGHTS.config, WEIGHTS.parameters)
+    monkeypatch.setattr(weights, "DEFAULT_PATH", path)
+    pic_uie.enhancer.default_enhancer.cache_clear()
+    yield
+    pic_uie.enhancer.default_enhancer.cache_clear()
+
+
+def test_enhance_takes_arrays_pil_images_and_paths(default_weights, tmp_path):
+    Image = pytest.importorskip("PIL.Image")
+    array = pixels(15, 40, 50, np.uint8)
+    wanted = BEST.enhance(array, strength=0.5)
+    np.testing.assert_array_equal(pic_uie.enhance(array, strength=0.5), wanted)
+    result = pic_uie.enhance(Image.fromarray(array), strength=0.5)
+    assert isinstance(result, Image.Image)
+    np.testing.assert_array_equal(np.asarray(result), wanted)
+    with pytest.raises(ValueError, match=r"convert\('RGB'\)"):
+        pic_uie.enhance(Image.fromarray(array).convert("CMYK"))
+    with pytest.raises(ValueError, match="got bytes"):
+        pic_uie.enhance(b"")
+    images = pytest.importorskip("pic_uie.images")
+    if not hasattr(images, "read"):
+        pytest.skip("pic_uie.images cannot read files yet")
+    path = tmp_path / "picture.png"
+    Image.fromarray(array).save(path)
+    np.testing.assert_array_equal(pic_uie.enhance(path, strength=0.5), wanted)
+    np.testing.assert_array_equal(pic_uie.enhance(str(path), strength=0.5), wanted)
+
+
+def test_every_constant_is_the_same_in_both_languages():
+    native = _native.constants()
+    assert native
+    for name, value in native.items():
+        assert getattr(constants, name) == value, name
+    defaults_only = {"THUMBNAIL", "WIDTH", "LUT_GRID"}  # in C++ these come with the weights
+    variants_only = {"CURVE_INCREMENTS"}
+    python = {name for name in vars(constants) if name.isupper()}
+    assert python - native.keys() == defaults_only | variants_only
