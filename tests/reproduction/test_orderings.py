@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-from pic_uie.evaluation import paper  # noqa: E402
-from pic_uie.evaluation.compare import compare  # noqa: E402
-from pic_uie.evaluation.results import Result  # noqa: E402
-from pic_uie.reproduction.orderings import Ordering, judge, published  # noqa: E402
+from pic_uie.evaluation import paper
+from pic_uie.evaluation.compare import compare
+from pic_uie.evaluation.results import Result
+from pic_uie.reproduction.orderings import Ordering, judge, published
 
 
 def result(name, psnr):

@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 pytest.importorskip("torch")
-from pic_uie.errors import ConfigError  # noqa: E402
-from pic_uie.evaluation import paper  # noqa: E402
-from pic_uie.reproduction.plan import TRAINED, choose, plan  # noqa: E402
-from pic_uie.training.config import Recipe  # noqa: E402
+from pic_uie.errors import ConfigError
+from pic_uie.evaluation import paper
+from pic_uie.reproduction.plan import TRAINED, choose, plan
+from pic_uie.training.config import Recipe
 
 
 @pytest.mark.parametrize("name", TRAINED)

@@ -8,8 +8,8 @@ from PIL import Image
 
 pytest.importorskip("torch")
 pytest.importorskip("cv2", reason="the evaluate extra is not installed")
-from pic_uie import weights  # noqa: E402
-from pic_uie.evaluation.metrics import psnr  # noqa: E402
+from pic_uie import weights
+from pic_uie.evaluation.metrics import psnr
 
 
 def load(path):

@@ -8,14 +8,13 @@ import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pic_uie.cli.exit_codes import OK
+from pic_uie.cli.methods import HELP as METHOD_HELP
+from pic_uie.cli.methods import methods
 from pic_uie.cli.options import count
 from pic_uie.errors import ConfigError, EnvironmentMissingError, did_you_mean
-
-if TYPE_CHECKING:
-    from pic_uie.evaluation.predictions import Source
 
 QUALITY = "quality"
 VALIDATION = "uieb-validation-76.txt"
@@ -56,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=PATH",
-        help="weights or a folder of finished pictures; may be repeated (default: the released weights)",
+        help=METHOD_HELP,
     )
     quality.add_argument("--protocol", default="uieb-90", metavar="NAME|FILE", help="default: uieb-90")
     quality.add_argument("--assets", type=Path, metavar="DIR", help="folder of LPIPS and NIQE parameters")
@@ -132,7 +131,7 @@ def _quality(arguments: argparse.Namespace) -> int:
     protocol = protocols.load(arguments.protocol)
     references = arguments.data / protocol.references if protocol.references else None
     results = []
-    for source, pictures in _methods(arguments.method):
+    for source, pictures in methods(arguments.method):
         inputs = None if pictures and references else arguments.data / protocol.inputs
         names, cases = gather(protocol, Folders(inputs, references, pictures), arguments.list, allow_extra=True)
         task = Task(choose(protocol.metrics), protocol.resize[:1], source.enhance, arguments.assets)
@@ -144,24 +143,6 @@ def _quality(arguments: argparse.Namespace) -> int:
         results.append(result)
     found = quality.document(results)
     return _publish(arguments, found, quality.plain(found), quality.markdown(found))
-
-
-def _methods(words: list[str]) -> list[tuple[Source, Path | None]]:
-    from pic_uie.evaluation import paper
-    from pic_uie.evaluation.predictions import finished_pictures, from_weights
-
-    if not words:
-        return [(from_weights(None, paper.ours()), None)]
-    methods: list[tuple[Source, Path | None]] = []
-    for word in words:
-        name, separator, path = word.partition("=")
-        if not (name and separator and path) or "/" in name:
-            raise ConfigError(f"a method is written NAME=PATH, got {word!r}")
-        if name in (source.name for source, _ in methods):
-            raise ConfigError(f"two methods go by the name {name!r}")
-        folder = Path(path) if Path(path).is_dir() else None
-        methods.append((finished_pictures(folder, name) if folder else from_weights(Path(path), name), folder))
-    return methods
 
 
 def _publish(arguments: argparse.Namespace, document: Mapping[str, Any], plain: str, markdown: str) -> int:
