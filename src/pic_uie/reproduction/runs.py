@@ -11,7 +11,8 @@ from typing import Protocol
 from pic_uie import typed_yaml
 from pic_uie.errors import ConfigError, EnvironmentMissingError
 from pic_uie.evaluation import results
-from pic_uie.reproduction.measure import CORRELATION, Measured, TestSet, measure, measure_depth, read_depth
+from pic_uie.reproduction import correlations
+from pic_uie.reproduction.measure import Measured, TestSet, measure
 from pic_uie.reproduction.plan import PlannedRun
 from pic_uie.training.config import Recipe
 from pic_uie.training.loop import train
@@ -93,7 +94,7 @@ def run_all(
             means = result.summaries(next(iter(result.scores)))
             say(f"  {test.column}: " + ", ".join(f"{metric} {summary.mean:.4f}" for metric, summary in means.items()))
         if shop.depth:
-            measure_depth(folder, validation)
+            correlations.measure(folder, validation)
 
 
 def collect(runs: Sequence[PlannedRun], output: Path, tests: Sequence[TestSet]) -> dict[str, Measured]:
@@ -114,6 +115,6 @@ def collect(runs: Sequence[PlannedRun], output: Path, tests: Sequence[TestSet]) 
             raise ConfigError(
                 f"{folder} holds a run of another recipe: give the options it was made with, or another -o"
             )
-        correlation = folder / CORRELATION
-        measured[run.config] = Measured(present, read_depth(correlation) if correlation.is_file() else None)
+        correlation = folder / correlations.FILE
+        measured[run.config] = Measured(present, correlations.read(correlation) if correlation.is_file() else None)
     return measured
