@@ -11,6 +11,8 @@ from pic_uie.cli.exit_codes import OK
 from pic_uie.errors import ConfigError, DataError
 
 KINDS = {".png": "png", ".pdf": "pdf"}
+STEPS = ("luminance", "tone", "chroma", "colour", "calibration")
+STEP_SIDE = 1024  # pixels a side of the copy that the steps are run on
 CROPS = 2  # enlarged regions below a picture
 
 
@@ -37,6 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     depth.add_argument("--data", type=Path, metavar="DIR", help="for weights: has input/, target/ and depth/")
     depth.add_argument("--list", type=Path, metavar="FILE", help="stems to use; without it all in DIR")
     depth.add_argument("--size", type=int, default=256, metavar="N", help="side of the pictures (default 256)")
+    corrections = figures.add_parser("corrections", help="one step of the model on one picture: before, how, after")
+    corrections.add_argument("image", type=Path, metavar="IMG", help="the picture")
+    corrections.add_argument("--step", required=True, choices=STEPS, help="which step")
+    corrections.add_argument("--weights", type=Path, metavar="FILE", help="other weights than the ones in the package")
     for name, figure in figures.choices.items():
         figure.description = f"Draws {name}."
         figure.add_argument("-o", "--output", required=True, type=Path, metavar="FILE", help=".png or .pdf")
@@ -133,6 +139,17 @@ def _depth(arguments: argparse.Namespace) -> Any:
     return depth.draw(measured)
 
 
+def _corrections(arguments: argparse.Namespace) -> Any:
+    from pic_uie.cli.engine import load
+    from pic_uie.figures import corrections
+    from pic_uie.images import read_rgb8
+    from pic_uie.inspection.report import inspect
+
+    enhancer, _ = load(arguments.weights, 1)
+    inspection = inspect(read_rgb8(arguments.image), enhancer, arguments.image.name, STEP_SIDE)
+    return corrections.draw(inspection, arguments.step)
+
+
 def _named(words: list[str], form: str) -> dict[str, Path]:
     named: dict[str, Path] = {}
     for word in words:
@@ -145,4 +162,4 @@ def _named(words: list[str], form: str) -> dict[str, Path]:
     return named
 
 
-DRAW = {"bubbles": _bubbles, "grid": _grid, "capacity": _capacity, "depth": _depth}
+DRAW = {"bubbles": _bubbles, "grid": _grid, "capacity": _capacity, "depth": _depth, "corrections": _corrections}
