@@ -133,4 +133,4 @@ def test_ms_ssim_of_opposite_pictures_is_clamped():
     value = structure.ms_ssim(structure.structure_means(x, 1.0 - x.detach()))
     value.backward()
     assert torch.isfinite(x.grad).all()
-    assert float(value) >= 0.0
+    assert value.item() >= 0.0

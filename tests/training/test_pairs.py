@@ -73,6 +73,7 @@ def test_bad_pictures_are_named(copy):
     (copy / "input" / "03.jpg").write_bytes((copy / "input" / "03.png").read_bytes())
     with pytest.raises(DataError, match="two pictures of one name"):
         load_pairs(copy, ["01"], 64, with_depth=False)
+    (copy / "input" / "03.jpg").unlink()
     shutil.rmtree(copy / "depth")
     with pytest.raises(DataError, match="is not a folder"):
         load_pairs(copy, ["01"], 64, with_depth=True)
