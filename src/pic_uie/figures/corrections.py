@@ -94,7 +94,7 @@ def _colour(inspection: Inspection) -> list[Panel]:
 
 def _calibration(inspection: Inspection) -> list[Panel]:
     steps, blend = inspection.steps, inspection.theta.blend
-    caption = f"colour spread; blue: before, red: after, α = {blend:.2f}"
+    caption = f"spread, blue to red; α = {blend:.2f}"
     return [
         _picture(inspection, "z¹", "before", to_rgb(steps.z1)),
         Panel("K", caption, lambda axes: panels.projection(axes, inspection), 1.0, _AXIS),
