@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pic_uie import weights
+from pic_uie import Enhancer, weights
 from pic_uie.cli.main import main
 from pic_uie.config import ModelConfig
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.evaluation import paper
 from pic_uie.evaluation.results import Result
+from pic_uie.inspection.report import inspect
+from pic_uie.synthetic import render_pair
 from samples import random_parameters
 
 pytest.importorskip("matplotlib", reason="the figures extra is not installed")
-from pic_uie.figures import bubbles, canvas, capacity, depth, grid
+from pic_uie.figures import bubbles, canvas, capacity, corrections, depth, grid
 
 
 @pytest.fixture
@@ -152,6 +154,19 @@ def test_what_cannot_be_drawn_is_told(folders, mine, capsys):
         assert main(["figure", *arguments]) == code
         assert message in capsys.readouterr().err
     assert not (base / "g.png").exists()
+
+
+@pytest.mark.parametrize("step", corrections.STEPS)
+def test_every_step_of_the_model_is_drawn(step, tmp_path):
+    pair = render_pair(60, 90, 4)
+    weights.save(tmp_path / "w.safetensors", ModelConfig(), random_parameters(4))
+    inspection = inspect(pair.input, Enhancer(tmp_path / "w.safetensors", threads=1), "scene")
+    figure = corrections.draw(inspection, step)
+    after = {"luminance": "y1", "tone": "y2"}.get(step)
+    if after:
+        drawn = np.asarray(figure.axes[len(figure.texts) // 2 - 1].images[0].get_array())
+        np.testing.assert_allclose(drawn, getattr(inspection.steps, after).clip(0, 1))
+    assert canvas.save(figure, "png", 30).startswith(b"\x89PNG")
 
 
 def test_depth_of_weights_needs_depth_maps(tmp_path, mine):

@@ -80,6 +80,16 @@ def test_rows_may_be_trained_apart_and_tables_share_them(reproduce, tmp_path, ca
     assert "not trained yet: Shuffled between pictures, Spatial random noise" in capsys.readouterr().out
 
 
+def test_pictures_that_were_trained_on_are_never_scored(reproduce, water, tmp_path, capsys):
+    assert reproduce("lut-grid", tmp_path, "--only", "9x9") == 0
+    stems = sorted(path.stem for path in (water / "data/input").iterdir())
+    (tmp_path / "others.txt").write_text("\n".join(stems[:3]))
+    before = (tmp_path / "paper/score-uieb-90.json").read_bytes()
+    assert reproduce("lut-grid", tmp_path, "--only", "9x9", "--validation", str(tmp_path / "others.txt")) == 2
+    assert "trained on 8 other pictures" in capsys.readouterr().err
+    assert (tmp_path / "paper/score-uieb-90.json").read_bytes() == before
+
+
 def test_a_second_data_set_is_the_papers_lsui(reproduce, water, tmp_path, capsys):
     assert reproduce("lut-grid", tmp_path, "--only", "5x5", "--only", "9x9", "--lsui", str(water / "data")) == 0
     report = load(tmp_path / "lut-grid.json")
