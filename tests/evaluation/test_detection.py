@@ -1,8 +1,10 @@
 """Detection: the enhanced copy of a YOLO set, and the calls to Ultralytics through a stand-in of the same interface."""
 
 import json
+import os
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -109,15 +111,11 @@ def stand_in(monkeypatch):
         def train(self, *, data, epochs, patience, imgsz, batch, device, seed, project, name, **others):
             settings = {"epochs": epochs, "patience": patience, "imgsz": imgsz, "batch": batch, "seed": seed}
             calls.append(("train", self.model, settings, others))
-            from pathlib import Path
-
             best = Path(project) / name / "weights" / "best.pt"
             best.parent.mkdir(parents=True)
             best.write_text(data)
 
         def val(self, *, data, split, **others):
-            from pathlib import Path
-
             assert Path(self.model).read_text() == data  # tested on the set it was trained on
             values = yaml.safe_load(Path(data).read_text())
             pictures = (Path(values["path"]) / values[split]).read_text().split()
@@ -163,7 +161,10 @@ def test_without_ultralytics_the_remedy_is_told(small_set, weights_file, monkeyp
     assert len(list(tmp_path.glob("o/enhanced-*/images/*/*.png"))) == 7
 
 
-def test_nothing_is_fetched():
+def test_nothing_is_fetched(stand_in, monkeypatch):
+    monkeypatch.delenv("YOLO_OFFLINE", raising=False)
+    assert detection.ultralytics().YOLO
+    assert os.environ["YOLO_OFFLINE"] == "true"
     with pytest.raises(ConfigError, match="nothing is ever fetched"):
         detection.Settings(model="yolo11n.pt")
 

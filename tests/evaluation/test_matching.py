@@ -5,8 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from pic_uie import Enhancer, weights
 from pic_uie.cli.main import main
+from pic_uie.config import ModelConfig
 from pic_uie.errors import ConfigError, DataError
+from pic_uie.images import read_rgb8
+from samples import random_parameters
 
 cv2 = pytest.importorskip("cv2", reason="the evaluate extra is not installed")
 from pic_uie.evaluation import matching  # noqa: E402
@@ -88,7 +92,9 @@ def test_raw_against_enhanced_as_a_user_runs_it(tmp_path, capsys):
     for sequence, seed in (("wreck", 0), ("reef", 1)):
         frames(tmp_path / "raw" / sequence, 5, contrast=0.12, seed=seed)
         frames(tmp_path / "clear" / sequence, 5, seed=seed)
+    weights.save(tmp_path / "w.safetensors", ModelConfig(), random_parameters(2))
     options = ["--frames", "3", "--stride", "2", "--method", f"Clear={tmp_path / 'clear'}"]
+    options += ["--method", f"Net={tmp_path / 'w.safetensors'}"]
     command = ["evaluate", "matching", str(tmp_path / "raw"), *options, "-o", str(tmp_path / "m.json"), "-q"]
     assert main(command) == 0
     assert "means over 4 adjacent pairs of 2 sequences; 3 frames around the middle, stride 2" in capsys.readouterr().out
@@ -96,7 +102,13 @@ def test_raw_against_enhanced_as_a_user_runs_it(tmp_path, capsys):
     assert document["protocol"]["sequences"]["reef"] == ["frame0.png", "frame2.png", "frame4.png"]
     raw, clear = (document["methods"][name] for name in ("raw", "Clear"))
     assert clear["summary"]["inliers"] > raw["summary"]["inliers"]
-    for row in (raw, clear):
+    net = document["methods"]["Net"]
+    assert net["source"]["weights_sha256"] == weights.load(tmp_path / "w.safetensors").sha256
+    frame = read_rgb8(tmp_path / "raw/reef/frame0.png"), read_rgb8(tmp_path / "raw/reef/frame2.png")
+    expected = [matching.features(Enhancer(tmp_path / "w.safetensors").enhance(picture)) for picture in frame]
+    first = next(pair for pair in net["pairs"] if pair["sequence"] == "reef")
+    assert first["keypoints"] == (len(expected[0].points) + len(expected[1].points)) / 2
+    for row in (raw, clear, net):
         assert row["summary"]["matches"] == np.mean([pair["matches"] for pair in row["pairs"]])
         assert len(row["pairs"]) == 4
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -48,7 +49,8 @@ class Settings:
 
 
 def ultralytics() -> Any:
-    """Returns the module, or says how to get it."""
+    """Returns the module, kept off the network, or says how to get it."""
+    os.environ.setdefault("YOLO_OFFLINE", "true")  # read when it is imported
     try:
         import ultralytics as module
     except ImportError as error:
