@@ -16,7 +16,7 @@ from pytorch_msssim import ms_ssim, ssim
 
 from pic_uie.evaluation.machine import describe
 from pic_uie.model import PicUie
-from pic_uie.training import native_executor
+from pic_uie.training import native
 from pic_uie.training.augmentation import Batch
 from pic_uie.training.config import Recipe
 from pic_uie.training.loop import start, take_step
@@ -95,10 +95,10 @@ def parts(threads: int, repeats: int) -> None:
         return min(times)
 
     def predictor() -> None:
-        torch.stack([part.sum() for part in model.predictor(batch.inputs)]).sum().backward()
+        torch.stack([part.sum() for part in native.predict(model.predictor, batch.inputs)]).sum().backward()
 
     def executor() -> None:
-        native_executor.execute(model.executor, batch.inputs, theta).backward(batch.targets)
+        native.execute(model.executor, batch.inputs, theta).backward(batch.targets)
 
     def loss() -> None:
         terms = objective(enhanced, batch.targets, theta, batch.depths, recipe.loss, recipe.model)
@@ -108,10 +108,8 @@ def parts(threads: int, repeats: int) -> None:
     enhanced = batch.inputs.clone().requires_grad_()
     whole = best(lambda: take_step(Trainee(model), state, batch, recipe))
     rows = {
-        "predictor (torch)": best(predictor),
-        "executor (native)": best(
-            lambda: native_executor.execute(model.executor, batch.inputs, theta).backward(batch.targets)
-        ),
+        "predictor (native body)": best(predictor),
+        "executor (native)": best(lambda: native.execute(model.executor, batch.inputs, theta).backward(batch.targets)),
         "objective (native SSIM)": best(
             lambda: objective(enhanced, batch.targets, theta, batch.depths, recipe.loss, recipe.model)[
                 "total"

@@ -12,8 +12,21 @@ struct Chroma {
     vf cb, cr;
 };
 
+// The eight coefficients of each lane's cell: by shuffles where a coefficient of all 64 cells fits four vectors, else by
+// loading each lane's record and turning lanes into coefficients.
+PIC_UIE_INLINE void find_coefficients(vi cell, const pic_uie::Recipe& recipe, vf c[8]) {
+#if PIC_UIE_LANES == 16
+    for (int i = 0; i < 8; ++i) c[i] = lookup<64>(recipe.coefficients[i], cell);
+#else
+    for (int part = 0; part < 8; part += LANES) {
+        for (int l = 0; l < LANES; ++l) c[part + l] = load(recipe.cells[cell[l]] + part);
+        transpose(c + part);
+    }
+#endif
+}
+
 // U(q), bilinear, corner samples at ±0.5, clamped at the border. SMALL: at most 8x8 cells (a 9x9 table), each kept as
-// the polynomial c0 + c1·x + c2·y + c3·x·y, whose coefficients fit shuffles.
+// the polynomials c0 + c1·x + c2·y + c3·x·y of Cb' and Cr'.
 template <bool SMALL>
 PIC_UIE_INLINE Chroma map_chroma(vf cb, vf cr, const pic_uie::Recipe& recipe) {
     constexpr float limit = float(pic_uie::constants::CHROMA_LIMIT);
@@ -25,12 +38,9 @@ PIC_UIE_INLINE Chroma map_chroma(vf cb, vf cr, const pic_uie::Recipe& recipe) {
     x -= to_float(column);
     y -= to_float(row);
     if constexpr (SMALL) {
-        vi cell = row * (recipe.grid - 1) + column;
-        auto polynomial = [&](const float(*c)[64]) PIC_UIE_INLINE_LAMBDA {
-            vf at_top = lookup<64>(c[0], cell) + x * lookup<64>(c[1], cell);
-            return at_top + y * (lookup<64>(c[2], cell) + x * lookup<64>(c[3], cell));
-        };
-        return {polynomial(recipe.cells[0]), polynomial(recipe.cells[1])};
+        vf c[8];
+        find_coefficients(row * (recipe.grid - 1) + column, recipe, c);
+        return {(c[0] + x * c[1]) + y * (c[2] + x * c[3]), (c[4] + x * c[5]) + y * (c[6] + x * c[7])};
     } else {
         vi corner = row * recipe.grid + column;
         auto bilinear = [&](const float* table) PIC_UIE_INLINE_LAMBDA {

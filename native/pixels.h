@@ -49,11 +49,49 @@ constexpr Packing PACKING = {
       {0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0},
       {255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0, 255}}}};
 
+// 16 bytes to 16 floats in [0, 1], and back rounded half up. Short vectors want it spelt: bytes are widened by zipping
+// them with zeros, twice.
+#if PIC_UIE_LANES == 16
 PIC_UIE_INLINE void widen(bytes16 bytes, float* out) {
     uint8_t plain[16];
     store_bytes(plain, bytes);
     for (int i = 0; i < 16; ++i) out[i] = float(int32_t(plain[i])) * (1.0f / 255.0f);
 }
+PIC_UIE_INLINE bytes16 narrow(const float* x) {
+    uint8_t plain[16];
+    for (int i = 0; i < 16; ++i) plain[i] = uint8_t(int32_t(x[i] * 255.0f + 0.5f));
+    return load_bytes(plain);
+}
+#else
+typedef uint16_t shorts8 __attribute__((vector_size(16)));
+typedef int32_t ints4 __attribute__((vector_size(16)));
+typedef float floats4 __attribute__((vector_size(16)));
+typedef float floats4_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
+
+PIC_UIE_INLINE void widen(bytes16 bytes, float* out) {
+    const bytes16 low = __builtin_shuffle(bytes, bytes16{}, bytes16{0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23});
+    const bytes16 high =
+        __builtin_shuffle(bytes, bytes16{}, bytes16{8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31});
+    const shorts8 halves[2] = {shorts8(low), shorts8(high)};
+    for (int i = 0; i < 2; ++i) {
+        const ints4 first = ints4(__builtin_shuffle(halves[i], shorts8{}, shorts8{0, 8, 1, 9, 2, 10, 3, 11}));
+        const ints4 second = ints4(__builtin_shuffle(halves[i], shorts8{}, shorts8{4, 12, 5, 13, 6, 14, 7, 15}));
+        floats4_unaligned* to = reinterpret_cast<floats4_unaligned*>(out + 8 * i);
+        to[0] = __builtin_convertvector(first, floats4) * (1.0f / 255.0f);
+        to[1] = __builtin_convertvector(second, floats4) * (1.0f / 255.0f);
+    }
+}
+PIC_UIE_INLINE bytes16 narrow(const float* x) {
+    const floats4_unaligned* from = reinterpret_cast<const floats4_unaligned*>(x);
+    bytes16 part[4];
+    for (int i = 0; i < 4; ++i)
+        part[i] = bytes16(__builtin_convertvector(floats4(from[i]) * 255.0f + 0.5f, ints4));
+    constexpr bytes16 low_bytes = {0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28};
+    const bytes16 first = __builtin_shuffle(part[0], part[1], low_bytes);
+    const bytes16 second = __builtin_shuffle(part[2], part[3], low_bytes);
+    return __builtin_shuffle(first, second, bytes16{0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23});
+}
+#endif
 
 PIC_UIE_INLINE void decode_16(const uint8_t* p, float* const rgb[3], int64_t at) {
     const bytes16 in[3] = {load_bytes(p), load_bytes(p + 16), load_bytes(p + 32)};
@@ -101,12 +139,6 @@ inline void decode(const Image& image, int64_t y, int64_t x, int64_t count, floa
         __builtin_memcpy(rest, p + 3 * i, size_t(3 * (count - i)));
         decode_16(rest, rgb, i);
     }
-}
-
-PIC_UIE_INLINE bytes16 narrow(const float* x) {
-    uint8_t plain[16];
-    for (int i = 0; i < 16; ++i) plain[i] = uint8_t(int32_t(x[i] * 255.0f + 0.5f));
-    return load_bytes(plain);
 }
 
 PIC_UIE_INLINE void encode_16(const float* const rgb[3], int64_t at, uint8_t* p) {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -13,7 +13,7 @@ namespace pic_uie {
 
 class Pool {
   public:
-    explicit Pool(int threads) : process_(process_id()), threads_(threads) {}
+    explicit Pool(int threads);
     ~Pool();
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
@@ -42,21 +42,22 @@ class Pool {
         int joined = 0;              // helpers that have joined
         std::atomic<int> active{0};  // helpers at work
     };
+    struct Shared {
+        std::mutex mutex;
+        std::condition_variable work_there, helper_done;
+        std::vector<Batch*> batches;
+        std::atomic<bool> open{false};  // batches is not empty, or the pool is stopping
+        std::vector<std::thread> helpers;
+        bool stopping = false;
+    };
     static long process_id();
     static void drain(Batch& batch, int worker);
-    template <typename Condition>
-    static void linger(Condition done);
-    void help();
-    void start_helpers(int count);
+    static void help(Shared& shared);
+    static void start_helpers(Shared& shared, int count);
 
     const long process_;
     const int threads_;
-    std::mutex mutex_;
-    std::condition_variable work_there_, helper_done_;
-    std::deque<Batch*> batches_;
-    std::atomic<bool> open_{false};  // batches_ is not empty, or the pool is stopping
-    std::vector<std::thread> helpers_;
-    bool stopping_ = false;
+    std::unique_ptr<Shared> shared_;
 };
 
 }  // namespace pic_uie

@@ -92,7 +92,7 @@ HeadWeights copy(const Layer& layer, int outputs, int inputs) {
 }
 
 // Global average of the last map, plus the projection of the thumbnail's mean and deviation.
-std::vector<double> descriptor(const Predictor& p, const PredictorBuffers& buffers, int side) {
+void describe(const Predictor& p, int side, PredictorBuffers& buffers) {
     double total[6] = {}, statistics[6];
     for (int row = 0; row < p.thumbnail; ++row)
         for (int i = 0; i < 6; ++i) total[i] += buffers.pixel_sums[size_t(row) * 6 + i];
@@ -102,14 +102,12 @@ std::vector<double> descriptor(const Predictor& p, const PredictorBuffers& buffe
         statistics[c] = mean + 0.5;
         statistics[3 + c] = std::sqrt(std::max(total[3 + c] - n * mean * mean, 0.0) / (n - 1.0)) + constants::STD_EPS;
     }
-    std::vector<double> result(p.width);
     for (int c = 0; c < p.width; ++c) {
         double sum = 0.0;
         for (int row = 0; row < side; ++row) sum += buffers.row_sums[size_t(row) * p.pitch + c];
-        result[c] = sum / (double(side) * side) + p.statistics.bias[c] +
-                    dot(p.statistics.weight.data() + size_t(6) * c, statistics, 6);
+        buffers.descriptor[c] = sum / (double(side) * side) + p.statistics.bias[c] +
+                                dot(p.statistics.weight.data() + size_t(6) * c, statistics, 6);
     }
-    return result;
 }
 
 void global_heads(const Predictor& p, const std::vector<double>& descriptor, const CorrectionsOut& out) {
@@ -191,6 +189,7 @@ PredictorBuffers::PredictorBuffers(const Predictor& p) {
     normal.assign(size_t(3) * p.pitch, 0.0f);
     row_sums.assign(size / 2 * 3 * p.pitch, 0.0f);
     pixel_sums.assign(size * 6, 0.0);
+    descriptor.assign(p.width, 0.0);
 }
 
 void predict(const Predictor& p, const Kernels& kernels, const Image& image, PredictorBuffers& buffers, Pool& pool,
@@ -225,7 +224,8 @@ void predict(const Predictor& p, const Kernels& kernels, const Image& image, Pre
         });
         in = map, in_size = side, in_channels = p.width, in_pitch = p.pitch;
     }
-    global_heads(p, descriptor(p, buffers, in_size), out);
+    describe(p, in_size, buffers);
+    global_heads(p, buffers.descriptor, out);
 }
 
 }  // namespace pic_uie

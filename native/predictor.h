@@ -31,7 +31,7 @@ struct Between {
 struct PredictorBuffers {
     std::vector<Between> columns;
     std::vector<float> thumbnail, maps[3], normal, row_sums;
-    std::vector<double> pixel_sums;
+    std::vector<double> pixel_sums, descriptor;
 
     explicit PredictorBuffers(const Predictor& predictor);
 };

@@ -92,12 +92,11 @@ void prepare_recipe(const Corrections& theta, Recipe& recipe) {
             for (int column = 0; column + 1 < grid; ++column) {
                 const float* corner = theta.lut + (channel * grid + row) * grid + column;
                 const double v00 = corner[0], v01 = corner[1], v10 = corner[grid], v11 = corner[grid + 1];
-                auto& cells = recipe.cells[channel];
+                const double polynomial[4] = {v00, v01 - v00, v10 - v00, v11 - v10 - v01 + v00};
                 const int cell = row * (grid - 1) + column;
-                cells[0][cell] = float(constants::CHROMA_LIMIT * v00);
-                cells[1][cell] = float(constants::CHROMA_LIMIT * (v01 - v00));
-                cells[2][cell] = float(constants::CHROMA_LIMIT * (v10 - v00));
-                cells[3][cell] = float(constants::CHROMA_LIMIT * (v11 - v10 - v01 + v00));
+                for (int i = 0; i < 4; ++i)
+                    recipe.cells[cell][4 * channel + i] = recipe.coefficients[4 * channel + i][cell] =
+                        float(constants::CHROMA_LIMIT * polynomial[i]);
             }
 
     std::memcpy(recipe.color.matrix, theta.matrix, sizeof theta.matrix);

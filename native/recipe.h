@@ -34,8 +34,9 @@ struct Recipe {
 
     const float* lut;
     int grid;
-    bool small_lut;                      // at most 8x8 cells: `cells` is filled
-    alignas(64) float cells[2][4][64];   // [Cb', Cr'][1, x, y, xy][cell]
+    bool small_lut;                         // at most 8x8 cells: both of the following are filled
+    alignas(64) float cells[64][8];         // [cell][Cb' of 1, x, y, xy; then Cr']
+    alignas(64) float coefficients[8][64];  // the same, turned
 
     float beta, gamma;
     Affine color;  // M, b

@@ -1,5 +1,8 @@
 """The native engine against the float64 oracle and the PyTorch model, over sizes, depths, strides and threads."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -259,6 +262,46 @@ def test_many_python_threads_share_an_enhancer():
     assert not wrong
 
 
+MEMORY = """
+import resource, sys
+import numpy as np
+from pic_uie import Enhancer
+path, height, width = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+enhancer = Enhancer(path, threads=2)
+image = np.full((height, width, 3), 100, np.uint8)
+out = np.ones_like(image)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+enhancer.enhance(image, out=out)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read as Linux tells it")
+@pytest.mark.parametrize("size", [(1500, 2500), (600_000, 5), (2, 900_000), (64, 64)])
+def test_memory_is_16_bytes_a_pixel_and_16_megabytes_at_most(size, tmp_path):
+    path = tmp_path / "weights.safetensors"
+    weights.save(path, WEIGHTS.config, WEIGHTS.parameters)
+    command = [sys.executable, "-c", MEMORY, str(path), *map(str, size)]
+    used = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert used <= 16 * size[0] * size[1] + (16 << 20)
+
+
+def test_a_forked_child_can_go_on(tmp_path):
+    if not hasattr(os, "fork"):
+        pytest.skip("no fork on this system")
+    script = (
+        "import os, sys, numpy as np; from pic_uie import Enhancer\n"
+        "enhancer = Enhancer(sys.argv[1], threads=2); image = np.full((200, 200, 3), 90, np.uint8)\n"
+        "wanted = enhancer.enhance(image); child = os.fork()\n"
+        "same = np.array_equal(enhancer.enhance(image), wanted)\n"
+        "if child == 0: del enhancer; os._exit(0 if same else 1)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    path = tmp_path / "weights.safetensors"
+    weights.save(path, WEIGHTS.config, WEIGHTS.parameters)
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True, timeout=60)
+
+
 @pytest.mark.parametrize("theta", [{"a": 3e38}, {"matrix": 3e38}, {"lut": 3e38}, {"recolor": 3e38}])
 def test_overflow_is_not_a_crash(theta):
     ((name, value),) = theta.items()
@@ -359,6 +402,18 @@ def test_enhance_takes_arrays_pil_images_and_paths(default_weights, tmp_path):
     Image.fromarray(array).save(path)
     np.testing.assert_array_equal(pic_uie.enhance(path, strength=0.5), wanted)
     np.testing.assert_array_equal(pic_uie.enhance(str(path), strength=0.5), wanted)
+
+
+def test_the_light_path_imports_nothing_heavy(tmp_path):
+    script = (
+        "import sys, numpy as np, pic_uie\n"
+        "pic_uie.Enhancer(sys.argv[1]).enhance(np.zeros((8, 8, 3), np.uint8))\n"
+        "print(*sorted({'torch', 'matplotlib', 'cv2', 'scipy', 'PIL'} & sys.modules.keys()))\n"
+    )
+    path = tmp_path / "weights.safetensors"
+    weights.save(path, WEIGHTS.config, WEIGHTS.parameters)
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
 
 
 def test_every_constant_is_the_same_in_both_languages():

@@ -1,4 +1,4 @@
-// Forward and backward of the executor and of the structural loss, for training on a CPU: what the kernels compute.
+// Forward and backward of the predictor's body, the executor and the structural loss, for training on a CPU: what the kernels compute.
 //
 // All arrays are C-contiguous. A call handles one image (executor) or one channel of one image (structure); the
 // caller spreads calls over threads. T is float, or double for checking gradients.
@@ -19,6 +19,10 @@ struct Shape {
   int tones, grid;              // samples of Γ, samples along a side of U
 };
 
+struct BodyShape {
+  int channels, width, size;  // of the thumbnail, of the body, side of the thumbnail (a multiple of 8)
+};
+
 // What z¹ depends on: the picture, θ without K, and the executor's own parameters; or the gradients of all but the picture.
 template <class T>
 struct Inputs {
@@ -36,6 +40,13 @@ struct Gradients {
 
 template <class T>
 struct Kernels {
+  // The predictor's body: thumbnail (channels, size, size) to features (width, size/8, size/8). `packed` has, for each of
+  // three blocks, convolution (width, channels, 3, 3), its bias, and the normalisation's gain and shift. `saved` gets the
+  // normalised maps and their scales: width · (21/64 · size² + 3) values.
+  void (*body)(const BodyShape&, const T* thumbnail, const T* packed, T* saved, T* features);
+  // Gradient of `packed`.
+  void (*body_backward)(const BodyShape&, const T* thumbnail, const T* packed, const T* saved, const T* features_gradient,
+                        T* packed_gradient);
   // Eqs. 2-3 and the first line of Eq. 4: z¹ (3, H, W), its mean m (3) and covariance (3, 3; N - 1) in double.
   void (*correct)(const Shape&, const Inputs<T>&, T* z1, double* mean, double* covariance);
   // Gradients of `correct`, given those of z¹, m and the covariance.

@@ -1,4 +1,5 @@
 // Compiled once per instruction set; CMakeLists.txt names the set in PIC_UIE_ISA.
+#include "body.h"
 #include "calibrated.h"
 #include "structure.h"
 
@@ -6,7 +7,7 @@ namespace PIC_UIE_ISA {
 
 template <class T>
 constexpr Kernels<T> table() {
-  return {correct<T>, correct_backward<T>, finish<T>, finish_backward<T>, structure<T>, structure_backward<T>};
+  return {body<T>, body_backward<T>, correct<T>, correct_backward<T>, finish<T>, finish_backward<T>, structure<T>, structure_backward<T>};
 }
 
 extern const Kernels<float> float_kernels = table<float>();

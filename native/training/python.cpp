@@ -129,7 +129,37 @@ const T* item(const In<T>& array, int i) {
 }
 
 template <class T>
+BodyShape body_shape(const In<T>& thumbnails, const In<T>& packed, std::size_t width) {
+  require(thumbnails.ndim() == 4 && thumbnails.size() > 0, "thumbnails must have shape (B, C, S, S)");
+  const std::size_t channels = thumbnails.shape(1), size = thumbnails.shape(2);
+  require(size == thumbnails.shape(3) && size % 8 == 0 && size <= 4096, "thumbnails must be square, a multiple of 8");
+  require(width >= 1 && width <= 1024 && channels <= 1024, "width must be 1..1024");
+  require(packed.size() == width * (9 * channels + 18 * width + 9), "packed parameters do not fit the width");
+  return {static_cast<int>(channels), static_cast<int>(width), static_cast<int>(size)};
+}
+
+template <class T>
 void bind(nb::module_& m) {
+  m.def("body", [](In<T> thumbnails, In<T> packed, Array<T> saved, Array<T> features, int threads) {
+    require(features.ndim() == 4 && features.shape(0) == thumbnails.shape(0), "features must be (B, width, S/8, S/8)");
+    const BodyShape shape = body_shape<T>(thumbnails, packed, features.shape(1));
+    const std::size_t area = static_cast<std::size_t>(shape.size) * shape.size, n = thumbnails.shape(0) * shape.width;
+    require(features.size() == n * area / 64 && saved.size() == n * (area / 64 * 21 + 3), "saved or features: wrong size");
+    parallel(static_cast<int>(thumbnails.shape(0)), threads, [&](int i) {
+      kernels<T>().body(shape, item(thumbnails, i), packed.data(), item(saved, i), item(features, i));
+    });
+  });
+  m.def("body_backward", [](In<T> thumbnails, In<T> packed, In<T> saved, In<T> dfeatures, Array<T> dpacked, int threads) {
+    require(dfeatures.ndim() == 4 && dfeatures.shape(0) == thumbnails.shape(0), "gradient must be (B, width, S/8, S/8)");
+    const BodyShape shape = body_shape<T>(thumbnails, packed, dfeatures.shape(1));
+    const std::size_t area = static_cast<std::size_t>(shape.size) * shape.size, n = thumbnails.shape(0) * shape.width;
+    require(dfeatures.size() == n * area / 64 && saved.size() == n * (area / 64 * 21 + 3) &&
+                dpacked.size() == packed.size() * thumbnails.shape(0), "saved or a gradient: wrong size");
+    parallel(static_cast<int>(thumbnails.shape(0)), threads, [&](int i) {
+      kernels<T>().body_backward(shape, item(thumbnails, i), packed.data(), item(saved, i), item(dfeatures, i),
+                                 item(dpacked, i));
+    });
+  });
   m.def("correct", [](In<T> rgb, In<T> t, In<T> v, In<T> a, In<T> tone, In<T> lut, In<T> matrix, In<T> bias, In<T> beta_gamma,
                       In<T> refiner, Array<T> z1, Array<double> mean, Array<double> covariance, int threads) {
     const Batch<T> batch(rgb, t, v, a, tone, lut, matrix, bias, beta_gamma, refiner);

@@ -258,6 +258,8 @@ def _call(img: Pixels, method: Any, *arguments: Any) -> None:
     try:
         method(*arguments)
     except ValueError as error:
+        if "not enough memory" in str(error):
+            raise MemoryError(f"{error}: {img.shape}") from None
         seen = ""
         if img.dtype == np.float32 and "samples" in str(error):
             colors = img if img.ndim == 2 else img[..., :3]

@@ -1,10 +1,12 @@
 // Drives the core with random and with wrong arguments: native_tests ROUNDS SEED. Memory is allocated to the byte, so the
 // address sanitizer sees every access beyond it; results are compared with the reference and between thread counts.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <random>
 #include <string>
 
@@ -13,15 +15,24 @@
 
 using namespace pic_uie;
 
+std::atomic<long> allocations{0};
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* memory = std::malloc(size ? size : 1)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
 namespace {
 
 std::mt19937 generator;
 int uniform(int low, int high) { return std::uniform_int_distribution(low, high)(generator); }
 float real(float low, float high) { return std::uniform_real_distribution(low, high)(generator); }
 
-void require(bool fine, const std::string& what) {
+void require(bool fine, const char* what) {
     if (fine) return;
-    std::fprintf(stderr, "FAILED: %s\n", what.c_str());
+    std::fprintf(stderr, "FAILED: %s\n", what);
     std::exit(1);
 }
 
@@ -155,6 +166,15 @@ void random_round(Engine& engine, const Model& model) {
         for (int x = 0; x < width; ++x) require(out.get(y, x, 0) == in.get(y, x, 0), "strength 0 copies");
 }
 
+void nothing_is_allocated_again(Engine& engine) {
+    Pixels in(Depth::u8, 70, 80, 3), out(Depth::u8, 70, 80, 3);
+    for (int round = 0; round < 5; ++round) {
+        const long before = allocations;
+        require(!engine.enhance(in.image, out.image, 0.5f, 2), "enhance");
+        require(round == 0 || allocations == before, "no allocation after the first call");
+    }
+}
+
 void wrong_arguments(Engine& engine, Model& model) {
     Pixels pixels(Depth::u8, 4, 5, 3);
     const Image good = pixels.image;
@@ -223,6 +243,7 @@ int main(int argc, char** argv) {
         require(!Engine::create(model.p, 2, *isa, engine), "create");
         require(std::string(engine->instruction_set()) == *isa, "the instruction set asked for");
         for (int round = 0; round < rounds; ++round) random_round(*engine, model);
+        nothing_is_allocated_again(*engine);
         wrong_arguments(*engine, model);
         std::printf("%s: %d rounds passed\n", *isa, rounds);
     }

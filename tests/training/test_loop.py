@@ -81,7 +81,7 @@ def test_a_run_leaves_everything_it_promises(dataset, tmp_path, capsys):
 
 def test_killed_at_any_moment_and_resumed_is_the_same_run(dataset, tmp_path):
     assert main(command(dataset, tmp_path / "whole")) == 0
-    executable = [sys.executable, "-c", "import sys; from pic_uie.cli.main import main; sys.exit(main())"]
+    executable = [sys.executable, "-m", "pic_uie"]
     broken = tmp_path / "broken"
     rng = np.random.default_rng(int(time.time()))
     for _ in range(3):
@@ -102,10 +102,8 @@ def test_killed_at_any_moment_and_resumed_is_the_same_run(dataset, tmp_path):
 
 def test_two_processes_give_the_losses_of_one(dataset, tmp_path):
     assert main(command(dataset, tmp_path / "one")) == 0
-    script = tmp_path / "run.py"
-    script.write_text("import sys; from pic_uie.cli.main import main; sys.exit(main())")
     arguments = command(dataset, tmp_path / "two")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script)]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "pic_uie"]
     result = subprocess.run([*torchrun, *arguments], capture_output=True, text=True, timeout=240)
     assert result.returncode == 0, result.stderr
     for ours, theirs in zip(rows(tmp_path / "two"), rows(tmp_path / "one"), strict=True):

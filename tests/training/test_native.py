@@ -8,7 +8,7 @@ from samples import EXTREMES, extreme_corrections, picture, random_corrections, 
 torch = pytest.importorskip("torch")
 from pic_uie.config import ModelConfig  # noqa: E402
 from pic_uie.model import PicUie, Theta  # noqa: E402
-from pic_uie.training import native_executor, structure  # noqa: E402
+from pic_uie.training import native, structure  # noqa: E402
 
 
 def executor_with(seed, dtype, **config):
@@ -33,48 +33,48 @@ def compare(corrections, size, dtype, gate=True, seed=0):
     images = torch.stack([torch.tensor(picture(seed + i, *size), dtype=dtype) for i in range(len(corrections))])
     weights = torch.tensor(np.random.default_rng(seed).normal(size=images.shape), dtype=dtype)
     plain, expected = gradients(lambda e, *a: e(*a), executor, images, theta, weights)
-    native, ours = gradients(native_executor.execute, executor, images, theta, weights)
-    return plain, native, expected, ours
+    fast, ours = gradients(native.execute, executor, images, theta, weights)
+    return plain, fast, expected, ours
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 9), (33, 31), (64, 80)])
 @pytest.mark.parametrize("gate", [True, False])
 def test_executor_and_gradients_in_double(size, gate):
-    plain, native, expected, ours = compare([random_corrections(1), random_corrections(2)], size, torch.float64, gate)
-    assert (plain - native).abs().max() < 1e-11
+    plain, fast, expected, ours = compare([random_corrections(1), random_corrections(2)], size, torch.float64, gate)
+    assert (plain - fast).abs().max() < 1e-11
     for reference, gradient in zip(expected, ours, strict=True):
         assert (reference - gradient).abs().max() < 1e-9 * max(1.0, float(reference.abs().max()))
 
 
 @pytest.mark.parametrize("name", EXTREMES)
 def test_extreme_corrections_in_double(name):
-    plain, native, expected, ours = compare([extreme_corrections(name)], (40, 36), torch.float64)
-    assert (plain - native).abs().max() < 1e-10
+    plain, fast, expected, ours = compare([extreme_corrections(name)], (40, 36), torch.float64)
+    assert (plain - fast).abs().max() < 1e-10
     for reference, gradient in zip(expected, ours, strict=True):
         assert (reference - gradient).abs().max() < 1e-8 * max(1.0, float(reference.abs().max()))
 
 
 @pytest.mark.parametrize("shape", [(16, 5, 17), (1, 2, 2), (40, 9, 33)])
 def test_other_shapes_of_theta(shape):
-    plain, native, expected, ours = compare([random_corrections(3, *shape)], (48, 40), torch.float64)
-    assert (plain - native).abs().max() < 1e-11
+    plain, fast, expected, ours = compare([random_corrections(3, *shape)], (48, 40), torch.float64)
+    assert (plain - fast).abs().max() < 1e-11
     for reference, gradient in zip(expected, ours, strict=True):
         assert (reference - gradient).abs().max() < 1e-9 * max(1.0, float(reference.abs().max()))
 
 
 def test_executor_and_gradients_in_single_precision():
-    plain, native, expected, ours = compare([random_corrections(seed) for seed in range(3)], (256, 256), torch.float32)
-    assert (plain - native).abs().max() < 2e-5
+    plain, fast, expected, ours = compare([random_corrections(seed) for seed in range(3)], (256, 256), torch.float32)
+    assert (plain - fast).abs().max() < 2e-5
     for reference, gradient in zip(expected, ours, strict=True):
         assert (reference - gradient).norm() < 2e-3 * reference.norm() + 1e-4
 
 
-def test_gradcheck_of_the_native_executor():
+def test_gradcheck_of_the_native():
     executor = executor_with(4, torch.float64)
     theta = Theta.from_corrections(random_corrections(4, 3, 3, 5), dtype=torch.float64)
     image = torch.tensor(picture(4, 7, 6), dtype=torch.float64)[None]
     inputs = [value.clone().requires_grad_() for value in theta]
-    assert torch.autograd.gradcheck(lambda *values: native_executor.execute(executor, image, Theta(*values)), inputs)
+    assert torch.autograd.gradcheck(lambda *values: native.execute(executor, image, Theta(*values)), inputs)
 
 
 def test_results_do_not_depend_on_the_number_of_threads():
@@ -85,11 +85,48 @@ def test_results_do_not_depend_on_the_number_of_threads():
         executor = executor_with(5, torch.float32)
         theta = Theta.from_corrections(*[random_corrections(seed) for seed in range(5)])
         images = torch.stack([torch.tensor(picture(seed, 64, 64)) for seed in range(5)])
-        results.append(gradients(native_executor.execute, executor, images, theta, torch.ones_like(images)))
+        results.append(gradients(native.execute, executor, images, theta, torch.ones_like(images)))
     torch.set_num_threads(threads)
     for enhanced, grads in results[1:]:
         assert torch.equal(enhanced, results[0][0])
         assert all(torch.equal(a, b) for a, b in zip(grads, results[0][1], strict=True))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        ModelConfig(thumbnail=64),
+        ModelConfig(thumbnail=24, width=5),
+        ModelConfig(thumbnail=40, width=7, predictor_input="rgb+ycbcr"),
+        ModelConfig(thumbnail=48, statistics="concatenated", luminance=False),
+    ],
+)
+def test_predictor_and_gradients_in_double(config):
+    model = PicUie(config).double()
+    parameters = random_parameters(6, config)
+    model.load_state_dict({name: torch.tensor(array, dtype=torch.float64) for name, array in parameters.items()})
+    thumbnails = torch.stack(
+        [torch.tensor(picture(seed, config.thumbnail, config.thumbnail), dtype=torch.float64) for seed in range(2)]
+    )
+    results = []
+    for run in (lambda p, x: p(x), native.predict):
+        model.zero_grad()
+        theta = run(model.predictor, thumbnails)
+        sum((part * torch.linspace(-1, 1, part.numel()).view_as(part)).sum() for part in theta).backward()
+        results.append((theta, [p.grad.clone() for p in model.predictor.parameters()]))
+    for ours, theirs in zip(results[1][0], results[0][0], strict=True):
+        assert (ours - theirs).abs().max() < 1e-11
+    for ours, theirs in zip(results[1][1], results[0][1], strict=True):
+        assert (ours - theirs).abs().max() < 1e-9 * max(1.0, theirs.abs().max().item())
+
+
+def test_predictor_in_single_precision():
+    model = PicUie()
+    model.load_state_dict({name: torch.tensor(array) for name, array in random_parameters(7).items()})
+    thumbnails = torch.stack([torch.tensor(picture(seed, 256, 256)) for seed in range(3)])
+    with torch.no_grad():
+        for ours, theirs in zip(native.predict(model.predictor, thumbnails), model.predictor(thumbnails), strict=True):
+            assert (ours - theirs).abs().max() < 1e-5 * max(1.0, theirs.abs().max().item())
 
 
 def test_refuses_shapes_that_do_not_belong_together():

@@ -42,7 +42,10 @@ class Predictor(nn.Module):
 
     def forward(self, thumbnail: Tensor) -> Theta:
         """Predicts θ from an RGB thumbnail (B, 3, s, s)."""
-        features = self.body(self._input(thumbnail))  # (B, w, s/8, s/8)
+        return self.read(thumbnail, self.body(self.view(thumbnail)))
+
+    def read(self, thumbnail: Tensor, features: Tensor) -> Theta:
+        """Reads θ off the body's features (B, w, s/8, s/8) and the thumbnail's statistics."""
         descriptor = features.mean(dim=(2, 3))  # (B, w)
         if self.config.statistics == "projected":
             descriptor = descriptor + self.statistics(rgb_statistics(thumbnail))
@@ -51,7 +54,8 @@ class Predictor(nn.Module):
         theta: Theta = self.heads(features, descriptor)
         return theta
 
-    def _input(self, thumbnail: Tensor) -> Tensor:
+    def view(self, thumbnail: Tensor) -> Tensor:
+        """Returns the thumbnail in the colour space that the body sees: (B, 3 or 6, s, s)."""
         if self.config.predictor_input == "rgb":
             return thumbnail
         ycbcr = rgb_to_ycbcr(thumbnail)

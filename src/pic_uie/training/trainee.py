@@ -1,4 +1,4 @@
-"""The model as it trains: on a CPU its executor runs in the native kernels."""
+"""The model as it trains: on a CPU it runs in the native kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from pic_uie.model import PicUie, Theta
 from pic_uie.model.predictor import make_thumbnail
-from pic_uie.training import native_executor
+from pic_uie.training import native
 
 
 class Trainee(nn.Module):
@@ -19,8 +19,8 @@ class Trainee(nn.Module):
     def forward(self, rgb: Tensor) -> tuple[Tensor, Theta | None]:
         """Enhances (B, 3, H, W)."""
         model = self.model
-        if model.config.output != "corrections" or not native_executor.supports(rgb):
+        if model.config.output != "corrections" or not native.supports(rgb):
             enhanced, theta = model(rgb)
             return enhanced, theta
-        theta = model.predictor(make_thumbnail(rgb, model.config.thumbnail))
-        return native_executor.execute(model.executor, rgb, theta), theta
+        theta = native.predict(model.predictor, make_thumbnail(rgb, model.config.thumbnail))
+        return native.execute(model.executor, rgb, theta), theta

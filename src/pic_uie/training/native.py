@@ -1,4 +1,4 @@
-"""The executor for training on a CPU: native kernels behind two autograd functions, K's algebra between."""
+"""The model for training on a CPU: native kernels behind three autograd functions, small algebra in torch."""
 
 from __future__ import annotations
 
@@ -10,12 +10,21 @@ from torch import Tensor
 from pic_uie import _training
 from pic_uie.model.calibration import fold
 from pic_uie.model.executor import Executor
+from pic_uie.model.predictor import Predictor
 from pic_uie.model.theta import Theta
 
 
 def supports(rgb: Tensor) -> bool:
     """Tells whether the kernels can run on this batch (they give no gradient of the picture)."""
     return rgb.device.type == "cpu" and rgb.dtype in (torch.float32, torch.float64) and not rgb.requires_grad
+
+
+def predict(predictor: Predictor, thumbnail: Tensor) -> Theta:
+    """Does what `predictor(thumbnail)` does, to rounding."""
+    packed = torch.cat([parameter.flatten() for parameter in predictor.body.parameters()])
+    width = predictor.config.width
+    features: Tensor = _Body.apply(predictor.view(thumbnail), packed, width)  # type: ignore[no-untyped-call]
+    return predictor.read(thumbnail, features)
 
 
 def execute(executor: Executor, rgb: Tensor, theta: Theta) -> Tensor:
@@ -28,6 +37,28 @@ def execute(executor: Executor, rgb: Tensor, theta: Theta) -> Tensor:
     slope, offset = fold(m, covariance, theta.mean, theta.recolor, theta.blend)
     enhanced: Tensor = _Finish.apply(z1, slope.to(rgb.dtype), offset.to(rgb.dtype))  # type: ignore[no-untyped-call]
     return enhanced
+
+
+class _Body(torch.autograd.Function):
+    """The three convolutions with their normalisation."""
+
+    @staticmethod
+    def forward(ctx: Any, thumbnail: Tensor, packed: Tensor, width: int) -> Tensor:
+        thumbnail, packed = thumbnail.contiguous(), packed.contiguous()
+        batch, _, size, _ = thumbnail.shape
+        saved = thumbnail.new_empty(batch, width * (size * size // 64 * 21 + 3))
+        features = thumbnail.new_empty(batch, width, size // 8, size // 8)
+        _training.body(*_arrays(thumbnail, packed, saved, features), torch.get_num_threads())
+        ctx.save_for_backward(thumbnail, packed, saved)
+        return features
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, None]:
+        thumbnail, packed, saved = ctx.saved_tensors
+        per_image = packed.new_empty(len(thumbnail), packed.numel())
+        arrays = _arrays(thumbnail, packed, saved, gradients[0].contiguous(), per_image)
+        _training.body_backward(*arrays, torch.get_num_threads())
+        return None, per_image.sum(0), None
 
 
 class _Correct(torch.autograd.Function):
