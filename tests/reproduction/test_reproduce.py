@@ -10,6 +10,7 @@ pytest.importorskip("torch")
 pytest.importorskip("cv2", reason="the evaluate extra is not installed")
 from pic_uie import weights
 from pic_uie.evaluation.metrics import psnr
+from pic_uie.training.progress import Progress
 
 
 def load(path):
@@ -78,6 +79,29 @@ def test_rows_may_be_trained_apart_and_tables_share_them(reproduce, tmp_path, ca
     assert rows["depth-noise"]["columns"]["uieb-90"]["psnr"]["ours"] is None
     assert reproduce("depth-controls", tmp_path, "--collect") == 0
     assert "not trained yet: Shuffled between pictures, Spatial random noise" in capsys.readouterr().out
+
+
+def test_an_interrupted_table_goes_on_to_the_same_weights(reproduce, tmp_path, monkeypatch):
+    only = ["--only", "11x11", "--only", "9x9"]
+    assert reproduce("lut-grid", tmp_path / "whole", *only, epochs="2") == 0
+    original = Progress.epoch
+    seen = []
+
+    def stop_after_three(self, row):
+        original(self, row)
+        seen.append(row)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Progress, "epoch", stop_after_three)
+    assert reproduce("lut-grid", tmp_path / "broken", *only, epochs="2") == 130
+    assert not (tmp_path / "broken/lut-grid.json").exists()
+    assert reproduce("lut-grid", tmp_path / "broken", *only, epochs="2") == 0
+    assert len(seen) == 4  # one epoch was left
+    for config in ("paper", "lut-11"):
+        weights_files = [tmp_path / run / config / "last.safetensors" for run in ("whole", "broken")]
+        assert weights_files[0].read_bytes() == weights_files[1].read_bytes()
+    assert load(tmp_path / "broken/lut-grid.json") == load(tmp_path / "whole/lut-grid.json")
 
 
 def test_pictures_that_were_trained_on_are_never_scored(reproduce, water, tmp_path, capsys):
