@@ -47,7 +47,7 @@ def load(cls: type[T], path: str | Path, overrides: Iterable[str] = ()) -> T:
     """Reads a YAML file into `cls`; `overrides` are `key.subkey=value` strings that win over the file."""
     values = read_mapping(path)
     for override in overrides:
-        _override(values, override)
+        apply_override(values, override)
     return from_mapping(cls, values)
 
 
@@ -71,7 +71,18 @@ def dump(config: Any) -> str:
     return yaml.safe_dump(to_mapping(config), sort_keys=False, allow_unicode=True)
 
 
-def _override(values: dict[str, Any], override: str) -> None:
+def merge(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns `values` with `changes` laid over them, group by group."""
+    merged = dict(values)
+    for key, change in changes.items():
+        before = merged.get(key)
+        both_groups = isinstance(change, Mapping) and isinstance(before, Mapping)
+        merged[key] = merge(before, change) if both_groups else change  # type: ignore[arg-type]
+    return merged
+
+
+def apply_override(values: dict[str, Any], override: str) -> None:
+    """Sets one `key.subkey=value` in a mapping."""
     name, separator, text = override.partition("=")
     if not separator or not name:
         raise ConfigError(f"an override is written key=value, got {override!r}")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # Sub-verb -> one-line help. Each lives in `pic_uie.cli.evaluate_<name>` with the same two functions as a verb.
 SUBVERBS: dict[str, str] = {
     "compare": "two results picture by picture: differences, a paired test, the worst ten",
+    "matching": "SIFT matches and inliers between neighbouring frames, raw against enhanced",
+    "detection": "YOLO11n trained on a raw and on an enhanced set, mAP@50 of both",
 }
 
 

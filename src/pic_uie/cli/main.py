@@ -21,6 +21,8 @@ VERBS: dict[str, str] = {
     "evaluate": "score weights or finished pictures under a protocol; compare results",
     "bench": "measure speed and memory on this machine; collect rows of many machines",
     "train": "train the model on paired pictures",
+    "reproduce": "train or score the rows of a table of the paper, beside the paper's figures",
+    "figure": "draw a figure of the paper from data",
     "depth": "make depth maps with a monocular ONNX network",
     "synth": "render synthetic underwater pictures with their reference and depth",
     "model": "describe the model: parts, parameters, GFLOPs",

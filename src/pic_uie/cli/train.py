@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from pic_uie.cli.exit_codes import OK
-from pic_uie.errors import ConfigError, DataError, EnvironmentMissingError
+from pic_uie.errors import ConfigError, EnvironmentMissingError
 from pic_uie.typed_yaml import load
 
 
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise EnvironmentMissingError("training needs PyTorch: pip install 'pic-uie[train]'") from error
     from pic_uie.training.config import Recipe
     from pic_uie.training.loop import train
-    from pic_uie.training.pairs import find_stems, load_pairs, read_list
+    from pic_uie.training.pairs import load_pairs, split_stems
     from pic_uie.training.progress import Progress
 
     recipe = load(Recipe, arguments.config or os.devnull, arguments.overrides)
@@ -44,11 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.threads < 1:
             raise ConfigError(f"--threads must be >= 1, got {arguments.threads}")
         torch.set_num_threads(arguments.threads)
-    stems = read_list(arguments.list) if arguments.list else find_stems(arguments.data)
-    held_out = read_list(arguments.validation) if arguments.validation else ()
-    kept = [stem for stem in stems if stem not in set(held_out)]
-    if not kept:
-        raise DataError("every picture is in the validation list: nothing is left to train on")
+    kept, held_out = split_stems(arguments.data, arguments.list, arguments.validation)
     pairs = load_pairs(arguments.data, kept, recipe.size, recipe.uses_depth, arguments.cache)
     validation = None
     if held_out:

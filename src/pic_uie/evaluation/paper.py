@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pic_uie.errors import ConfigError, did_you_mean
-from pic_uie.typed_yaml import read_mapping
+from pic_uie.typed_yaml import from_mapping, read_mapping
 
 FILE = Path(__file__).with_name("paper.yaml")
 NAME_KEYS = ("method", "hardware", "variant")
@@ -29,6 +29,16 @@ class Row:
 
 
 @dataclass(frozen=True)
+class WordedOrdering:
+    """An ordering that the paper states in words: which row is better than which, where."""
+
+    better: str
+    worse: tuple[str, ...]
+    columns: tuple[str, ...]
+    metric: str
+
+
+@dataclass(frozen=True)
 class Table:
     """One table: what it shows, its rows, and what the paper says only in words."""
 
@@ -36,6 +46,7 @@ class Table:
     title: str
     rows: tuple[Row, ...]
     statements: tuple[str, ...] = ()
+    orderings: tuple[WordedOrdering, ...] = ()
 
     def row(self, name: str) -> Row:
         """Returns the row of that name.
@@ -60,7 +71,8 @@ def table(name: str) -> Table:
     if found is None:
         raise ConfigError(f"the paper has no table {name!r}: {did_you_mean(name, names())}")
     rows = tuple(Row(next(str(cells[key]) for key in NAME_KEYS if key in cells), cells) for cells in found["rows"])
-    return Table(name, found["title"], rows, tuple(found.get("statements", ())))
+    orderings = tuple(from_mapping(WordedOrdering, ordering) for ordering in found.get("orderings", ()))
+    return Table(name, found["title"], rows, tuple(found.get("statements", ())), orderings)
 
 
 def names() -> list[str]:

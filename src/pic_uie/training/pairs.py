@@ -68,6 +68,22 @@ def find_stems(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(inputs))
 
 
+def split_stems(
+    folder: Path, list_file: Path | None, validation_file: Path | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns what to train on and what is held out; without a list all of the folder's pairs are used.
+
+    Raises:
+        DataError: A list cannot be read, or nothing is left to train on.
+    """
+    stems = read_list(list_file) if list_file else find_stems(folder)
+    held_out = read_list(validation_file) if validation_file else ()
+    kept = tuple(stem for stem in stems if stem not in set(held_out))
+    if not kept:
+        raise DataError("every picture is in the validation list: nothing is left to train on")
+    return kept, held_out
+
+
 def load_pairs(folder: Path, stems: Sequence[str], size: int, with_depth: bool, cache: Path | None = None) -> Pairs:
     """Reads the named pairs, resized to a square of `size` (bicubic, antialiased).
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pic_uie.model import PicUie
+from pic_uie.model.predictor import make_thumbnail
 from pic_uie.training.losses import depth_correlation
 from pic_uie.training.pairs import Pairs
 from pic_uie.training.structure import structure_means
@@ -59,3 +60,24 @@ def sample_sheet(model: PicUie, pairs: Pairs, rows: int = 4) -> NDArray[np.uint8
 def planes(pixels: NDArray[np.uint8], device: torch.device) -> Tensor:
     """(B, H, W, C) of 8 bits to (B, C, H, W) in [0, 1]."""
     return torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2).contiguous().float() / 255.0
+
+
+@torch.no_grad()
+def depth_correlations(model: PicUie, pairs: Pairs, batch: int = 8) -> dict[str, float]:
+    """Returns the correlation of -log t with depth of every picture; empty for models that predict no t.
+
+    Raises:
+        ValueError: The pairs have no depth maps.
+    """
+    if pairs.depths is None:
+        raise ValueError("the correlation with depth needs pairs that were loaded with depth")
+    if model.config.output != "corrections":
+        return {}
+    device = next(model.parameters()).device
+    values: list[float] = []
+    for start in range(0, len(pairs), batch):
+        inputs = planes(pairs.inputs[start : start + batch], device)
+        depths = planes(pairs.depths[start : start + batch, :, :, None], device)
+        theta = model.predictor(make_thumbnail(inputs, model.config.thumbnail))
+        values += depth_correlation(theta.t, depths).tolist()
+    return dict(zip(pairs.stems, values, strict=True))

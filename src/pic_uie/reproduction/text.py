@@ -1,0 +1,70 @@
+"""A reproduced table for people: plain text for the terminal, Markdown for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pic_uie.evaluation.metrics import METRICS
+from pic_uie.evaluation.tables import number, render
+from pic_uie.reproduction.report import tables
+
+
+def plain(report: Mapping[str, Any]) -> str:
+    """Returns the report for a terminal."""
+    parts = [f"{report['table']}: {report['title']}"]
+    parts += [f"{caption}\n{render(header, rows)}" for caption, header, rows in tables(report)]
+    return "\n\n".join([*parts, "\n".join(sentences(report))])
+
+
+def markdown(report: Mapping[str, Any]) -> str:
+    """Returns the report as a Markdown page."""
+    parts = [f"# {report['table']}", report["title"]]
+    parts += [f"**{caption}**\n\n{_markdown_table(header, rows)}" for caption, header, rows in tables(report)]
+    parts.append("## Which of the paper's orderings hold\n\n" + "\n".join(f"* {line}" for line in sentences(report)))
+    used = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    return "\n\n".join([*parts, f"Made with {used}."]) + "\n"
+
+
+def sentences(report: Mapping[str, Any]) -> list[str]:
+    """Returns one line per ordering that involves the full model, and one that counts the rest."""
+    lines = []
+    if report["missing"]:
+        lines.append(f"not trained yet: {', '.join(report['missing'])}")
+    lines += [_sentence(verdict) for verdict in report["orderings"] if verdict["about_full"]]
+    for column, metrics in report["metrics"].items():
+        for metric in metrics:
+            lines += _count(report, column, metric)
+    return lines
+
+
+def _sentence(verdict: Mapping[str, Any]) -> str:
+    decimals = METRICS[verdict["metric"]].decimals
+    theirs = "in words" if verdict["margin"] is None else f"by {number(verdict['margin'], decimals)}"
+    ours = "" if verdict["ours"] is None else f", ours {number(verdict['ours'], decimals, signed=True)}"
+    where = f"{verdict['column']} {METRICS[verdict['metric']].title}"
+    return f"{where}: {verdict['better']} above {verdict['worse']} ({theirs}{ours}): {verdict['verdict']}"
+
+
+def _count(report: Mapping[str, Any], column: str, metric: str) -> list[str]:
+    def about(full: bool) -> list[Mapping[str, Any]]:
+        return [
+            verdict
+            for verdict in report["orderings"]
+            if (verdict["column"], verdict["metric"], verdict["about_full"]) == (column, metric, full)
+            and verdict["ours"] is not None
+        ]
+
+    lines = []
+    for full, what in ((True, f"with {report['full']}"), (False, "of the other rows among themselves")):
+        measured = about(full)
+        if measured:
+            held = sum(verdict["ours"] > 0 for verdict in measured)
+            where = f"{column} {METRICS[metric].title}"
+            lines.append(f"{where}: {held} of {len(measured)} measured orderings {what} are the paper's")
+    return lines
+
+
+def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

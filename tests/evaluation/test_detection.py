@@ -1,0 +1,189 @@
+"""Detection: the enhanced copy of a YOLO set, and the calls to Ultralytics through a stand-in of the same interface."""
+
+import json
+import os
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+
+from pic_uie import Enhancer, weights
+from pic_uie.cli.main import main
+from pic_uie.config import ModelConfig
+from pic_uie.errors import ConfigError, DataError
+from pic_uie.evaluation import detection, yolo_set
+from samples import random_parameters
+
+
+@pytest.fixture
+def small_set(tmp_path):
+    """Three splits with labels; one picture without objects; val given as a list file."""
+    random = np.random.default_rng(0)
+    root = tmp_path / "urchins"
+    for split, count in (("train", 3), ("val", 2), ("test", 2)):
+        (root / "images" / split).mkdir(parents=True)
+        (root / "labels" / split).mkdir(parents=True)
+        for number in range(count):
+            picture = random.integers(0, 255, (40, 56, 3), dtype=np.uint8)
+            Image.fromarray(picture).save(root / "images" / split / f"{split}{number}.png")
+            if (split, number) != ("train", 2):
+                (root / "labels" / split / f"{split}{number}.txt").write_text(f"0 0.5 0.5 0.{number + 1} 0.2\n")
+    (root / "val.txt").write_text("./images/val/val0.png\nimages/val/val1.png\n")
+    file = root / "data.yaml"
+    file.write_text("{train: images/train, val: val.txt, test: [images/test], names: {0: urchin}, nc: 1}")
+    return file
+
+
+@pytest.fixture
+def weights_file(tmp_path):
+    weights.save(tmp_path / "w.safetensors", ModelConfig(), random_parameters(4))
+    return tmp_path / "w.safetensors"
+
+
+def test_the_copy_has_the_same_labels_and_splits_and_other_pictures(small_set, weights_file, tmp_path):
+    data = yolo_set.read(small_set)
+    assert {split: len(pictures) for split, pictures in data.splits.items()} == {"train": 3, "val": 2, "test": 2}
+    enhancer = Enhancer(weights_file, threads=1)
+    copy = yolo_set.read(yolo_set.write_enhanced(data, tmp_path / "copy", enhancer))
+    assert copy.facts == {"names": {0: "urchin"}, "nc": 1}
+    for split in yolo_set.SPLITS:
+        for ours, theirs in zip(copy.splits[split], data.splits[split], strict=True):
+            assert ours.name == theirs.name
+            np.testing.assert_array_equal(Image.open(ours), enhancer.enhance(np.asarray(Image.open(theirs))))
+            labels = [yolo_set.label_file(picture) for picture in (ours, theirs)]
+            assert labels[0].exists() == labels[1].exists()
+            if labels[0].exists():
+                assert labels[0].read_text() == labels[1].read_text()
+    assert not (tmp_path / "copy/labels/train/train2.txt").exists()
+
+
+def test_an_interrupted_copy_goes_on(small_set, weights_file, tmp_path):
+    data, enhancer = yolo_set.read(small_set), Enhancer(weights_file, threads=1)
+    yolo_set.write_enhanced(data, tmp_path / "copy", enhancer)
+    first, second = (tmp_path / f"copy/images/train/train{number}.png" for number in (0, 1))
+    first.unlink()
+    before = second.stat().st_mtime_ns
+    yolo_set.write_enhanced(data, tmp_path / "copy", enhancer)
+    assert first.exists()
+    assert second.stat().st_mtime_ns == before
+
+
+def test_labels_are_where_yolo_looks(tmp_path):
+    assert yolo_set.label_file(tmp_path / "images/a/images/b/c.d.png") == tmp_path / "images/a/labels/b/c.d.txt"
+    assert yolo_set.label_file(tmp_path / "pictures/c.png") == tmp_path / "pictures/c.txt"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"test": None}, "no test split"),
+        ({"names": None}, "no `names`"),
+        ({"train": "images/nowhere"}, "neither a folder nor a file"),
+        ({"val": "images/train"}, "in two splits"),
+    ],
+)
+def test_sets_that_cannot_be_compared_on_are_refused(small_set, change, message):
+    values = {**yaml.safe_load(small_set.read_text()), **change}
+    small_set.write_text(yaml.safe_dump({key: value for key, value in values.items() if value is not None}))
+    with pytest.raises(DataError, match=message):
+        yolo_set.read(small_set)
+
+
+def test_a_bad_picture_is_named(small_set, weights_file, tmp_path):
+    (small_set.parent / "images/test/test1.png").write_bytes(b"no picture")
+    with pytest.raises(DataError, match=r"1 pictures could not be enhanced(.|\n)*test1\.png"):
+        yolo_set.write_enhanced(yolo_set.read(small_set), tmp_path / "copy", Enhancer(weights_file, threads=1))
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """A module with the part of Ultralytics' interface that is used; it scores by the brightness of the test split."""
+    calls = []
+
+    class YOLO:
+        def __init__(self, model):
+            self.model = model
+
+        def train(self, *, data, epochs, patience, imgsz, batch, device, seed, project, name, **others):
+            settings = {"epochs": epochs, "patience": patience, "imgsz": imgsz, "batch": batch, "seed": seed}
+            calls.append(("train", self.model, settings, others))
+            best = Path(project) / name / "weights" / "best.pt"
+            best.parent.mkdir(parents=True)
+            best.write_text(data)
+
+        def val(self, *, data, split, **others):
+            assert Path(self.model).read_text() == data  # tested on the set it was trained on
+            values = yaml.safe_load(Path(data).read_text())
+            pictures = (Path(values["path"]) / values[split]).read_text().split()
+            brightness = float(np.mean([np.asarray(Image.open(picture)).mean() / 255 for picture in pictures]))
+            calls.append(("val", split, len(pictures)))
+            return types.SimpleNamespace(box=types.SimpleNamespace(map50=brightness, map=brightness / 2))
+
+    module = types.ModuleType("ultralytics")
+    module.YOLO = YOLO
+    monkeypatch.setitem(sys.modules, "ultralytics", module)
+    return calls
+
+
+def test_two_detectors_under_the_same_settings(small_set, weights_file, stand_in, tmp_path, capsys):
+    output = tmp_path / "out"
+    command = ["evaluate", "detection", str(small_set), "--weights", str(weights_file), "-o", str(output), "-q"]
+    assert main([*command, "--epochs", "7"]) == 0
+    trainings = [call for call in stand_in if call[0] == "train"]
+    assert len(trainings) == 2
+    assert trainings[0] == trainings[1]
+    assert trainings[0][1] == "yolo11n.yaml"
+    assert trainings[0][2] == {"epochs": 7, "patience": 100, "imgsz": 640, "batch": 16, "seed": 0}
+    assert [call[1:] for call in stand_in if call[0] == "val"] == [("test", 2), ("test", 2)]
+    scores = json.loads((output / "detection.json").read_text())
+    raw = np.mean([np.asarray(Image.open(path)).mean() / 255 for path in small_set.parent.glob("images/test/*")])
+    assert scores["raw"]["map50"] == pytest.approx(raw)
+    assert scores["enhanced"]["map50"] != scores["raw"]["map50"]
+    assert "0.751" in capsys.readouterr().out  # the paper's
+
+    assert main([*command, "--epochs", "7"]) == 0  # finished detectors are read
+    assert len(stand_in) == 4
+    assert main([*command, "--epochs", "8"]) == 2
+    assert "other settings" in capsys.readouterr().err
+
+
+def test_without_ultralytics_the_remedy_is_told(small_set, weights_file, monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "ultralytics", None)
+    command = ["evaluate", "detection", str(small_set), "--weights", str(weights_file), "-o", str(tmp_path / "o"), "-q"]
+    assert main(command) == 4
+    assert "pic-uie[detection]" in capsys.readouterr().err
+    assert not (tmp_path / "o").exists()
+    assert main([*command, "--prepare"]) == 0
+    assert len(list(tmp_path.glob("o/enhanced-*/images/*/*.png"))) == 7
+
+
+def test_nothing_is_fetched(stand_in, monkeypatch):
+    monkeypatch.delenv("YOLO_OFFLINE", raising=False)
+    assert detection.ultralytics().YOLO
+    assert os.environ["YOLO_OFFLINE"] == "true"
+    with pytest.raises(ConfigError, match="nothing is ever fetched"):
+        detection.Settings(model="yolo11n.pt")
+
+
+def test_end_to_end_with_the_real_ultralytics(tmp_path, weights_file):
+    pytest.importorskip("ultralytics", reason="the detection extra is not installed: no real detector is trained")
+    random = np.random.default_rng(1)
+    for split, count in (("train", 8), ("val", 4), ("test", 4)):
+        for kind in ("images", "labels"):
+            (tmp_path / "set" / kind / split).mkdir(parents=True)
+        for number in range(count):
+            picture = np.full((64, 64, 3), (20, 90, 120), np.uint8)
+            x, y = random.integers(4, 36, 2)
+            picture[y : y + 24, x : x + 24] = (220, 200, 40)
+            Image.fromarray(picture).save(tmp_path / "set/images" / split / f"{number}.png")
+            label = f"0 {(x + 12) / 64} {(y + 12) / 64} {24 / 64} {24 / 64}\n"
+            (tmp_path / "set/labels" / split / f"{number}.txt").write_text(label)
+    data = tmp_path / "set/data.yaml"
+    data.write_text("{train: images/train, val: images/val, test: images/test, names: {0: square}}")
+    command = ["evaluate", "detection", str(data), "--weights", str(weights_file), "-o", str(tmp_path / "out"), "-q"]
+    assert main([*command, "--epochs", "1", "--size", "64", "--batch", "4"]) == 0
+    assert 0.0 <= json.loads((tmp_path / "out/detection.json").read_text())["raw"]["map50"] <= 1.0
