@@ -6,12 +6,14 @@
 
 #include <cmath>
 
+#include "../constants.h"
 #include "buffer.h"
 #include "contract.h"
 
 namespace PIC_UIE_ISA {
 
 using namespace pic_uie_training;
+namespace k = pic_uie::constants;
 
 template <class T>
 struct Lanes {
@@ -109,7 +111,7 @@ void normalise(const Rows<T>& conv, int width, int size, T* normal, T* scale) {
       for (int j = 0; j < size; ++j) row += (conv.row(o, r)[j] - mean) * (conv.row(o, r)[j] - mean);
       squares += static_cast<double>(row);
     }
-    scale[o] = static_cast<T>(1.0 / std::sqrt(squares / pixels + 1e-5));
+    scale[o] = static_cast<T>(1.0 / std::sqrt(squares / pixels + k::NORM_EPS));
     for (int r = 0; r < size; ++r)
       for (int j = 0; j < size; ++j) *normal++ = (conv.row(o, r)[j] - mean) * scale[o];
   }

@@ -114,7 +114,7 @@ void correct_backward(const Shape& s, const Inputs<T>& in, const T* z1, const do
       d_murk.row(y)[x] = d_gate * gamma;
       const T fx = r.fx[x], fy = r.fy[x];
       const T weights[4] = {(1 - fx) * (1 - fy), fx * (1 - fy), (1 - fx) * fy, fx * fy};
-      const T d_mapped[2] = {T(0.5) * g * d_cb, T(0.5) * g * d_cr};
+      const T d_mapped[2] = {T(k::CHROMA_LIMIT) * g * d_cb, T(k::CHROMA_LIMIT) * g * d_cr};
       for (int channel = 0; channel < 2; ++channel) {
         T* p = grad.lut + channel * s.grid * s.grid + r.cell[x];
         p[0] += weights[0] * d_mapped[channel];
@@ -159,9 +159,9 @@ void finish(long pixels, const T* z1, const T* slope, const T* offset, T* rgb) {
     const T y = clip01(p[0] * zy[i] + p[1] * zb[i] + p[2] * zr[i] + offset[0]);
     const T cb = p[3] * zy[i] + p[4] * zb[i] + p[5] * zr[i] + offset[1];
     const T cr = p[6] * zy[i] + p[7] * zb[i] + p[8] * zr[i] + offset[2];
-    const T red = y + T(1.402) * cr, blue = y + T(1.773) * cb;
+    const T red = y + T(k::R_FROM_CR) * cr, blue = y + T(k::B_FROM_CB) * cb;
     rgb[i] = clip01(red);
-    rgb[i + pixels] = clip01((y - T(0.299) * red - T(0.114) * blue) / T(0.587));
+    rgb[i + pixels] = clip01((y - T(k::LUMA_R) * red - T(k::LUMA_B) * blue) / T(k::LUMA_G));
     rgb[i + 2 * pixels] = clip01(blue);
   }
 }
@@ -180,11 +180,13 @@ void finish_backward(long pixels, const T* z1, const T* slope, const T* offset, 
       const T raw_y = p[0] * zy[i] + p[1] * zb[i] + p[2] * zr[i] + offset[0], y = clip01(raw_y);
       const T cb = p[3] * zy[i] + p[4] * zb[i] + p[5] * zr[i] + offset[1];
       const T cr = p[6] * zy[i] + p[7] * zb[i] + p[8] * zr[i] + offset[2];
-      const T red = y + T(1.402) * cr, blue = y + T(1.773) * cb;
-      const T green = (y - T(0.299) * red - T(0.114) * blue) / T(0.587);
-      const T d_green = dg[i] * inside01(green) / T(0.587);
-      const T d_red = dr[i] * inside01(red) - T(0.299) * d_green, d_blue = db[i] * inside01(blue) - T(0.114) * d_green;
-      const T d_y = (d_red + d_blue + d_green) * inside01(raw_y), d_cb = T(1.773) * d_blue, d_cr = T(1.402) * d_red;
+      const T red = y + T(k::R_FROM_CR) * cr, blue = y + T(k::B_FROM_CB) * cb;
+      const T green = (y - T(k::LUMA_R) * red - T(k::LUMA_B) * blue) / T(k::LUMA_G);
+      const T d_green = dg[i] * inside01(green) / T(k::LUMA_G);
+      const T d_red = dr[i] * inside01(red) - T(k::LUMA_R) * d_green;
+      const T d_blue = db[i] * inside01(blue) - T(k::LUMA_B) * d_green;
+      const T d_y = (d_red + d_blue + d_green) * inside01(raw_y);
+      const T d_cb = T(k::B_FROM_CB) * d_blue, d_cr = T(k::R_FROM_CR) * d_red;
       z1_gradient[i] = p[0] * d_y + p[3] * d_cb + p[6] * d_cr;
       z1_gradient[i + pixels] = p[1] * d_y + p[4] * d_cb + p[7] * d_cr;
       z1_gradient[i + 2 * pixels] = p[2] * d_y + p[5] * d_cb + p[8] * d_cr;

@@ -1,13 +1,15 @@
-// Forward and backward of the predictor's body, the executor and the structural loss, for training on a CPU: what the kernels compute.
+// What the training kernels compute: forward and backward of the predictor's body, the executor and the structural loss.
 //
 // All arrays are C-contiguous. A call handles one image (executor) or one channel of one image (structure); the
 // caller spreads calls over threads. T is float, or double for checking gradients.
 #pragma once
 
+#include "../constants.h"
+
 namespace pic_uie_training {
 
-// Packed parameters of the refiner: expand (16x9), its bias (16), depthwise (16x9), its bias (16), project (16x9), its bias.
-constexpr int kRefinerWidth = 16;
+// Packed parameters of the refiner: expand (16x9) and its bias (16), depthwise (16x9) and bias (16), project (16x9) and bias.
+constexpr int kRefinerWidth = pic_uie::constants::REFINER_WIDTH;
 constexpr int kExpand = 0, kExpandBias = 144, kDepthwise = 160, kDepthwiseBias = 304, kProject = 320, kProjectBias = 464;
 constexpr int kRefinerSize = 465;
 
@@ -23,7 +25,7 @@ struct BodyShape {
   int channels, width, size;  // of the thumbnail, of the body, side of the thumbnail (a multiple of 8)
 };
 
-// What z¹ depends on: the picture, θ without K, and the executor's own parameters; or the gradients of all but the picture.
+// What z¹ depends on: the picture, θ without K, and the executor's own parameters.
 template <class T>
 struct Inputs {
   const T* rgb;                      // (3, H, W)

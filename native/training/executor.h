@@ -2,16 +2,18 @@
 #pragma once
 
 
+#include "../constants.h"
 #include "contract.h"
 #include "plane.h"
 
 namespace PIC_UIE_ISA {
 
 using namespace pic_uie_training;
+namespace k = pic_uie::constants;
 
 template <class T>
-T clip01(T x) {
-  return std::min(std::max(x, T(0)), T(1));
+T clip01(T x) {  // NaN becomes 0: a run that diverges must not read outside its tables
+  return x > T(0) ? (x < T(1) ? x : T(1)) : T(0);
 }
 
 template <class T>
@@ -82,7 +84,8 @@ template <class T>
 class Reader {
  public:
   Reader(const Shape& s, const Inputs<T>& in)
-      : s(s), in(in), rows(s.field_height, s.height), columns(s.field_width, s.width), field(rows, columns, s.field_width) {}
+      : s(s), in(in), rows(s.field_height, s.height), columns(s.field_width, s.width),
+        field(rows, columns, s.field_width) {}
 
   void read(int y, Row<T>& r) {
     const std::size_t pixels = static_cast<std::size_t>(s.height) * s.width;
@@ -90,12 +93,12 @@ class Reader {
     field.sample(in.t, y, r.t.data());
     field.sample(in.v, y, r.v.data());
     field.sample(in.a, y, r.a.data());
-    const T intervals = s.tones - 1, cells = s.grid - 1;
+    const T intervals = s.tones - 1, cells = s.grid - 1, limit = T(k::CHROMA_LIMIT);
     for (int x = 0; x < s.width; ++x) {
-      const T luma = T(0.299) * red[x] + T(0.587) * green[x] + T(0.114) * blue[x];
+      const T luma = T(k::LUMA_R) * red[x] + T(k::LUMA_G) * green[x] + T(k::LUMA_B) * blue[x];
       r.y[x] = luma;
-      r.cb[x] = T(0.564) * (blue[x] - luma);
-      r.cr[x] = T(0.713) * (red[x] - luma);
+      r.cb[x] = T(k::CB_SCALE) * (blue[x] - luma);
+      r.cr[x] = T(k::CR_SCALE) * (red[x] - luma);
       const T murk = 1 - r.t[x];
       r.veiled[x] = luma - murk * r.v[x];
       r.gain[x] = 1 + r.a[x] * murk;
@@ -105,8 +108,8 @@ class Reader {
       const T position = clip01(r.raw1[x]) * intervals;
       r.interval[x] = std::min(static_cast<int>(position), s.tones - 2);
       r.fraction[x] = position - r.interval[x];
-      const T px = std::min(std::max((r.cb[x] + T(0.5)) * cells, T(0)), cells);
-      const T py = std::min(std::max((r.cr[x] + T(0.5)) * cells, T(0)), cells);
+      const T px = std::min(std::max((r.cb[x] + limit) / (2 * limit) * cells, T(0)), cells);
+      const T py = std::min(std::max((r.cr[x] + limit) / (2 * limit) * cells, T(0)), cells);
       const int ix = std::min(static_cast<int>(px), s.grid - 2), iy = std::min(static_cast<int>(py), s.grid - 2);
       r.cell[x] = iy * s.grid + ix;
       r.fx[x] = px - ix;
@@ -122,7 +125,7 @@ class Reader {
   T mapped(const Row<T>& r, int x, int channel) const {  // U(q)
     const T *p = in.lut + channel * s.grid * s.grid + r.cell[x], *below = p + s.grid;
     const T top = p[0] + r.fx[x] * (p[1] - p[0]), bottom = below[0] + r.fx[x] * (below[1] - below[0]);
-    return T(0.5) * (top + r.fy[x] * (bottom - top));
+    return T(k::CHROMA_LIMIT) * (top + r.fy[x] * (bottom - top));
   }
 
   void scatter_fields(int y, const T* dt, const T* dv, const T* da, const Gradients<T>& g) {

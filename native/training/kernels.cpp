@@ -7,7 +7,8 @@ namespace PIC_UIE_ISA {
 
 template <class T>
 constexpr Kernels<T> table() {
-  return {body<T>, body_backward<T>, correct<T>, correct_backward<T>, finish<T>, finish_backward<T>, structure<T>, structure_backward<T>};
+  return {body<T>,   body_backward<T>,   correct<T>,   correct_backward<T>,
+          finish<T>, finish_backward<T>, structure<T>, structure_backward<T>};
 }
 
 extern const Kernels<float> float_kernels = table<float>();

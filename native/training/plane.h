@@ -8,7 +8,8 @@ namespace PIC_UIE_ISA {
 template <class T>
 class Plane {
  public:
-  Plane(int height, int width) : height(height), width(width), stride(width + 2), values(static_cast<std::size_t>(height + 2) * stride) {}
+  Plane(int height, int width)
+      : height(height), width(width), stride(width + 2), values(static_cast<std::size_t>(height + 2) * stride) {}
 
   T* row(int y) { return values.data() + static_cast<std::size_t>(y + 1) * stride + 1; }
   const T* row(int y) const { return values.data() + static_cast<std::size_t>(y + 1) * stride + 1; }

@@ -95,7 +95,8 @@ Shape shape_of(const In<T>& rgb, const In<T>& t, const In<T>& tone, const In<T>&
               lut.shape(2) >= 2, "lut must have shape (B, 2, g, g)");
   require(rgb.size() > 0 && t.size() > 0 && rgb.shape(2) < (1u << 24) && rgb.shape(3) < (1u << 24), "empty or huge array");
   const auto side = [](std::size_t n) { return static_cast<int>(n); };
-  return {side(rgb.shape(2)), side(rgb.shape(3)), side(t.shape(2)), side(t.shape(3)), side(tone.shape(1)), side(lut.shape(2))};
+  return {side(rgb.shape(2)), side(rgb.shape(3)),  side(t.shape(2)),
+          side(t.shape(3)),   side(tone.shape(1)), side(lut.shape(2))};
 }
 
 template <class T>
@@ -104,7 +105,8 @@ struct Batch {  // the inputs of `correct` for a whole batch
   Shape shape;
   int size;
 
-  Batch(In<T> rgb, In<T> t, In<T> v, In<T> a, In<T> tone, In<T> lut, In<T> matrix, In<T> bias, In<T> beta_gamma, In<T> refiner)
+  Batch(In<T> rgb, In<T> t, In<T> v, In<T> a, In<T> tone, In<T> lut, In<T> matrix, In<T> bias, In<T> beta_gamma,
+        In<T> refiner)
       : rgb(rgb), t(t), v(v), a(a), tone(tone), lut(lut), matrix(matrix), bias(bias), beta_gamma(beta_gamma),
         refiner(refiner), shape(shape_of(rgb, t, tone, lut)), size(static_cast<int>(rgb.shape(0))) {
     const std::size_t n = rgb.shape(0);

@@ -30,6 +30,10 @@ class DataError(PicUieError):
     """A data set is incomplete or inconsistent."""
 
 
+class DivergedError(PicUieError):
+    """A training run left the finite numbers."""
+
+
 class EnvironmentMissingError(PicUieError):
     """Something outside the package is needed: an extra, a decoder, disk space."""
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 from pic_uie import typed_yaml, weights  # noqa: E402
 from pic_uie.cli.main import main  # noqa: E402
-from pic_uie.errors import ConfigError, EnvironmentMissingError, WeightsError  # noqa: E402
+from pic_uie.errors import ConfigError, DivergedError, EnvironmentMissingError, WeightsError  # noqa: E402
 from pic_uie.model import PicUie  # noqa: E402
 from pic_uie.training.augmentation import make_batch  # noqa: E402
 from pic_uie.training.checkpoint import load_state, save_state  # noqa: E402
@@ -146,6 +147,17 @@ def test_full_disk_while_saving_keeps_the_last_state(tmp_path, pairs, monkeypatc
     with pytest.raises(EnvironmentMissingError, match="No space left on device; the file from before is untouched"):
         save_state(tmp_path / "state.safetensors", state, recipe)
     assert (tmp_path / "state.safetensors").read_bytes() == before
+
+
+def test_a_run_that_diverges_says_so_and_keeps_its_state(tmp_path, pairs, monkeypatch):
+    recipe = Recipe(size=176, optimization=Optimization(epochs=2, batch=4))
+    monkeypatch.setattr("pic_uie.training.loop.learning_rate", lambda settings, epoch: 1e-3 if epoch == 0 else 1e30)
+    with pytest.raises(DivergedError, match=r"not finite in epoch 2: lower optimization\.learning_rate"):
+        train(replace(recipe, optimization=Optimization(epochs=6, batch=1)), pairs, None, tmp_path)
+    state = start(recipe)
+    load_state(tmp_path / "state.safetensors", state, replace(recipe, optimization=Optimization(epochs=6, batch=1)))
+    assert state.epoch == 1
+    assert all(torch.isfinite(parameter).all() for parameter in state.model.parameters())
 
 
 def test_damaged_or_foreign_states_are_refused(tmp_path, pairs):

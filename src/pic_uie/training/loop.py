@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from pic_uie import typed_yaml
-from pic_uie.errors import ConfigError, DataError
+from pic_uie.errors import ConfigError, DataError, DivergedError
 from pic_uie.model import PicUie
 from pic_uie.training.augmentation import Batch, epoch_order, make_batch
 from pic_uie.training.checkpoint import TrainingState, load_state, save_or_explain, save_state
@@ -33,6 +33,7 @@ from pic_uie.training.pairs import Pairs
 from pic_uie.training.trainee import Trainee
 from pic_uie.training.validation import sample_sheet, validate
 
+DIVERGED_REMEDY = "lower optimization.learning_rate; the run's folder keeps the epoch before"
 Report = Callable[[dict[str, float]], None]
 
 
@@ -87,6 +88,8 @@ def train(
         state.epoch += 1
         row = {"epoch": float(state.epoch), "learning_rate": state.optimizer.param_groups[0]["lr"]}
         row |= _mean_over_processes({f"loss_{name}": float(value) / steps for name, value in sums.items()}, world)
+        if not math.isfinite(row["loss_total"]):
+            raise DivergedError(f"the loss is not finite in epoch {state.epoch}: {DIVERGED_REMEDY}")
         is_last = state.epoch == recipe.optimization.epochs
         if validation and rank == 0 and (state.epoch % recipe.validate_every == 0 or is_last):
             quality = validate(state.average, validation)
@@ -109,7 +112,10 @@ def start(recipe: Recipe, device: str = "cpu") -> TrainingState:
 
 def take_step(trainee: nn.Module, state: TrainingState, batch: Batch, recipe: Recipe) -> dict[str, Tensor]:
     """One step of the optimiser and of the moving average; returns the weighted terms of the objective."""
-    enhanced, theta = trainee(batch.inputs)
+    try:
+        enhanced, theta = trainee(batch.inputs)
+    except torch.linalg.LinAlgError as error:  # what the eigenvalues of a picture that is not finite end with
+        raise DivergedError(f"the weights are not finite in epoch {state.epoch + 1}: {DIVERGED_REMEDY}") from error
     terms = objective(enhanced, batch.targets, theta, batch.depths, recipe.loss, recipe.model)
     state.optimizer.zero_grad(set_to_none=True)
     terms["total"].backward()  # type: ignore[no-untyped-call]
