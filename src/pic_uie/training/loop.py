@@ -114,7 +114,7 @@ def take_step(trainee: nn.Module, state: TrainingState, batch: Batch, recipe: Re
     """One step of the optimiser and of the moving average; returns the weighted terms of the objective."""
     try:
         enhanced, theta = trainee(batch.inputs)
-    except torch._C._LinAlgError as error:  # what the eigenvalues of a picture that is not finite end with
+    except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # how NaN ends in eigenvalues
         raise DivergedError(f"the weights are not finite in epoch {state.epoch + 1}: {DIVERGED_REMEDY}") from error
     terms = objective(enhanced, batch.targets, theta, batch.depths, recipe.loss, recipe.model)
     state.optimizer.zero_grad(set_to_none=True)
