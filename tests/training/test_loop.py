@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -132,6 +133,28 @@ def test_bad_input_is_told_and_spoils_nothing(dataset, tmp_path, capsys):
         assert main(arguments) == code
         assert message in capsys.readouterr().err
     assert before == {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+
+
+def test_tensorboard_is_optional_and_missed_politely(dataset, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)  # as if it were not installed
+    assert main(command(dataset, tmp_path / "run", "--tensorboard")) == 4
+    assert "pip install tensorboard" in capsys.readouterr().err
+    written = []
+
+    class Writer:
+        def __init__(self, folder):
+            assert folder == str(tmp_path / "run")
+
+        def add_scalar(self, *values):
+            written.append(values)
+
+        def close(self):
+            written.append("closed")
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Writer))
+    assert main(command(dataset, tmp_path / "run", "--tensorboard", "--resume")) == 0
+    assert [values[2] for values in written[:-1] if values[0] == "loss_total"] == [1, 2, 3, 4]
+    assert written[-1] == "closed"
 
 
 def test_full_disk_while_saving_keeps_the_last_state(tmp_path, pairs, monkeypatch):
