@@ -9,8 +9,8 @@ from PIL import Image
 pytest.importorskip("torch")
 pytest.importorskip("cv2", reason="the evaluate extra is not installed")
 from pic_uie import weights
+from pic_uie.cli.training_progress import Progress
 from pic_uie.evaluation.metrics import psnr
-from pic_uie.training.progress import Progress
 
 
 def load(path):

@@ -72,13 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
         import torch
     except ImportError as error:
         raise EnvironmentMissingError("training needs PyTorch: pip install 'pic-uie[train]'") from error
+    from pic_uie.cli.training_progress import Progress
     from pic_uie.evaluation import paper
     from pic_uie.evaluation.machine import usable_cores
     from pic_uie.reproduction import report, text
     from pic_uie.reproduction.measure import TestSet
     from pic_uie.reproduction.plan import TRAINED, choose, plan
     from pic_uie.reproduction.runs import Workshop, collect, run_all
-    from pic_uie.training.progress import Progress
 
     if arguments.table not in TRAINED:
         raise ConfigError(f"no table {arguments.table!r}: {did_you_mean(arguments.table, (*TRAINED, QUALITY))}")

@@ -34,10 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
         import torch.distributed as dist
     except ImportError as error:
         raise EnvironmentMissingError("training needs PyTorch: pip install 'pic-uie[train]'") from error
+    from pic_uie.cli.training_progress import Progress
     from pic_uie.training.config import Recipe
     from pic_uie.training.loop import train
     from pic_uie.training.pairs import load_pairs, split_stems
-    from pic_uie.training.progress import Progress
 
     recipe = load(Recipe, arguments.config or os.devnull, arguments.overrides)
     if arguments.threads:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,9 @@ import numpy as np
 
 from pic_uie import weights as weights_file
 from pic_uie.complexity import gflops, parameter_count
-from pic_uie.errors import ConfigError, DataError, EnvironmentMissingError, did_you_mean
+from pic_uie.errors import ConfigError, EnvironmentMissingError, did_you_mean
 from pic_uie.evaluation import machine
+from pic_uie.evaluation.documents import read_document
 from pic_uie.evaluation.engines import ENGINES, available
 from pic_uie.evaluation.results import versions
 
@@ -143,15 +143,7 @@ def read(path: Path) -> dict[str, Any]:
     Raises:
         DataError: It cannot be read or is no benchmark.
     """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot read the benchmark {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}") from error
-    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-        raise DataError(f"{path} is not a result of `pic-uie bench` (format {FORMAT!r})")
-    return dict(document)
+    return read_document(path, "pic-uie bench", format=FORMAT)
 
 
 def _in_fresh_process(plan: Plan) -> dict[str, float | str]:

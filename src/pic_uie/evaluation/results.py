@@ -17,6 +17,7 @@ import numpy as np
 
 from pic_uie.errors import DataError
 from pic_uie.evaluation import statistics
+from pic_uie.evaluation.documents import read_document
 from pic_uie.files import atomic_write
 
 FORMAT = "pic-uie-evaluation-1"
@@ -122,14 +123,7 @@ def read(path: Path) -> Result:
     Raises:
         DataError: It cannot be read, is not a result, or has values that are not numbers.
     """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot read the result {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DataError(f"{path} is not a result of `pic-uie evaluate` (format {FORMAT!r})")
+    document = read_document(path, "pic-uie evaluate", format=FORMAT)
     try:
         scores = {resize: _read_images(section["images"]) for resize, section in document["results"].items()}
         if not document["names"].get("sha256") or not scores or not all(scores.values()):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pic_uie.errors import DataError
 from pic_uie.evaluation import paper
+from pic_uie.evaluation.documents import read_document
 from pic_uie.figures.canvas import INK, OURS, PAPER, QUIET, new_figure, quiet
 
 TABLE, BASE = "width-scan", "w=16"
@@ -22,15 +21,7 @@ def read(path: Path) -> dict[str, Any]:
     Raises:
         DataError: It is something else.
     """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}") from error
-    if not isinstance(document, Mapping) or (document.get("format"), document.get("table")) != (FORMAT, TABLE):
-        raise DataError(f"{path} is not a result of `pic-uie reproduce {TABLE}`")
-    return dict(document)
+    return read_document(path, f"pic-uie reproduce {TABLE}", format=FORMAT, table=TABLE)
 
 
 def draw(ours: Mapping[str, Any] | None = None) -> Any:

@@ -1,0 +1,32 @@
+"""Reading back the JSON files that our commands write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pic_uie.errors import DataError
+
+
+def read_document(path: Path, command: str, **expected: str) -> dict[str, Any]:
+    """Reads a JSON object and checks the entries that tell what it is.
+
+    Args:
+        path: The file.
+        command: What writes such files, for the message.
+        expected: Entries that the object must have, such as format="...".
+
+    Raises:
+        DataError: It cannot be read, is not JSON, or is something else.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON: {error}") from error
+    if not isinstance(document, dict) or any(document.get(key) != value for key, value in expected.items()):
+        wanted = ", ".join(f"{key} {value!r}" for key, value in expected.items())
+        raise DataError(f"{path} is not a result of `{command}` ({wanted})")
+    return document
