@@ -120,13 +120,14 @@ def small_disk(tmp_path):
 def test_a_full_disk_fails_what_does_not_fit_and_goes_on(here, small_disk, capsys):
     for number in range(4):
         make(here / f"in/{number}.png", pixels=noise(200, 200, number))  # 120 KB each
-    make(here / "in/small.png", pixels=noise(8, 8))
+    for number in range(10):  # several, since the part of a file that fails may take the room of the one beside it
+        make(here / f"in/small{number}.png", pixels=noise(8, 8))
     assert enhance("in", "-o", small_disk, "--jobs", 1) == exit_codes.FAILED
     errors = capsys.readouterr().err
     assert "the disk is full" in errors
     left = tree(small_disk)
-    assert "small.png" in left
-    assert len(left) < 5
+    assert any(name.startswith("small") for name in left)
+    assert len(left) < 14
     for name in left:
         assert images.read(small_disk / name).pixels.size  # whole, every one of them
     assert not any(name.endswith(PART_SUFFIX) for name in left)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from pathlib import Path
@@ -69,6 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
                 on_step=progress.step,
                 on_epoch=progress.epoch,
             )
+        if dist.is_initialized():
+            gc.collect()  # DistributedDataParallel keeps the group in reference cycles
+            dist.barrier()  # nobody leaves while another still talks to it
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()
