@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from pic_uie import Enhancer, __version__, weights
+from pic_uie.batch.process import Settings
 from pic_uie.errors import EnvironmentMissingError
 
 
@@ -21,3 +23,15 @@ def load(weights_path: Path | None, threads: int) -> tuple[Enhancer, str]:
         )
     enhancer = Enhancer(weights_path, threads)
     return enhancer, f"pic-uie {__version__} (weights {enhancer.weights.short_hash})"
+
+
+def settings(arguments: argparse.Namespace, software: str) -> Settings:
+    """Returns what the options of `pic-uie enhance` ask of every picture."""
+    return Settings(
+        strength=arguments.strength,
+        quality=arguments.quality,
+        keep_metadata=not arguments.strip_metadata,
+        overwrite=arguments.overwrite,
+        max_pixels=arguments.max_pixels,
+        software=software,
+    )

@@ -112,7 +112,7 @@ def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace)
     from contextlib import closing
 
     from pic_uie.batch import workers
-    from pic_uie.batch.process import Settings, process
+    from pic_uie.batch.process import process
     from pic_uie.cli import display, engine
     from pic_uie.cli.signals import stop_on_signals
     from pic_uie.enhancer import default_threads
@@ -123,14 +123,7 @@ def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace)
     processors = default_threads()
     at_a_time = min(arguments.jobs or processors, len(pending))
     enhancer, software = engine.load(arguments.weights, arguments.threads or max(1, processors // at_a_time))
-    settings = Settings(
-        strength=arguments.strength,
-        quality=arguments.quality,
-        keep_metadata=not arguments.strip_metadata,
-        overwrite=arguments.overwrite,
-        max_pixels=arguments.max_pixels,
-        software=software,
-    )
+    settings = engine.settings(arguments, software)
     for folder in {job.output.parent for job in pending}:
         remove_stale_parts(folder)
 

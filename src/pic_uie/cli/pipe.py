@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pic_uie.batch.ledger import Ledger, Outcome
 from pic_uie.batch.mapping import Job
-from pic_uie.batch.process import Settings, transform, write_result
+from pic_uie.batch.process import transform, write_result
 from pic_uie.batch.sources import is_folder
 from pic_uie.cli import engine, exit_codes
 from pic_uie.cli.display import say
@@ -35,14 +35,7 @@ def enhance_stream(arguments: argparse.Namespace) -> int:
             data = _read(job.source, arguments.max_pixels)
             outcome.bytes_in = len(data)
             enhancer, software = engine.load(arguments.weights, arguments.threads or default_threads())
-            settings = Settings(
-                strength=arguments.strength,
-                quality=arguments.quality,
-                keep_metadata=not arguments.strip_metadata,
-                overwrite=arguments.overwrite,
-                max_pixels=arguments.max_pixels,
-                software=software,
-            )
+            settings = engine.settings(arguments, software)
             encoded = transform(data, enhancer, settings, outcome, job.file_format)
             _write(job.output, encoded, to_stdout, arguments.overwrite)
             outcome.bytes_out = len(encoded)
