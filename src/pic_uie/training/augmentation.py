@@ -12,6 +12,7 @@ from torch import Tensor
 
 from pic_uie.training.config import Augmentation, Recipe
 from pic_uie.training.pairs import Pairs
+from pic_uie.training.untouched import untouched
 
 
 class Batch(NamedTuple):
@@ -48,7 +49,12 @@ def _sample(pairs: Pairs, index: int, recipe: Recipe, rng: np.random.Generator) 
     stack = torch.cat(planes)  # (6 or 7, S, S)
     stack = _turn(stack, recipe.augmentation, rng)
     stack = _crop(stack, recipe.augmentation, rng)
-    return _relight(stack[:3], recipe.augmentation, rng), stack[3:6], stack[6:]
+    picture, target, depth = stack[:3], stack[3:6], stack[6:]
+    if recipe.augmentation.untouched and rng.random() < recipe.augmentation.untouched:
+        picture = target = untouched(target, rng)
+        return picture, target, depth
+    picture = _worsen(picture, target, recipe.augmentation, rng)
+    return _relight(picture, recipe.augmentation, rng), target, depth
 
 
 def _depth(pairs: Pairs, index: int, recipe: Recipe, rng: np.random.Generator) -> Tensor:
@@ -81,6 +87,13 @@ def _crop(stack: Tensor, augmentation: Augmentation, rng: np.random.Generator) -
     window = stack[None, :, top : top + side, left : left + side]
     resized = F.interpolate(window, (size, size), mode="bicubic", align_corners=False)[0]
     return resized.clamp(0.0, 1.0)
+
+
+def _worsen(picture: Tensor, target: Tensor, augmentation: Augmentation, rng: np.random.Generator) -> Tensor:
+    if augmentation.severity == 0.0:
+        return picture
+    severity = rng.uniform(1.0 - augmentation.severity, 1.0 + augmentation.severity)
+    return (target + severity * (picture - target)).clamp(0.0, 1.0)
 
 
 def _relight(picture: Tensor, augmentation: Augmentation, rng: np.random.Generator) -> Tensor:

@@ -72,6 +72,8 @@ class Augmentation:
         crop: Smallest side of a random square crop, as a share of the picture (1: no crops); resized back.
         exposure: Largest change of exposure of the input, in stops; the target stays.
         cast: Largest change of each channel's gain of the input, in stops; the target stays.
+        severity: Largest change of the distance of the input from its target, as a share; the target stays.
+        untouched: Share of pairs replaced by a picture that should stay as it is (`training/untouched.py`).
     """
 
     flips: bool = True
@@ -79,12 +81,16 @@ class Augmentation:
     crop: float = 1.0
     exposure: float = 0.0
     cast: float = 0.0
+    severity: float = 0.0
+    untouched: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuses impossible values."""
         _require(0.1 <= self.crop <= 1.0, "augmentation.crop must be in [0.1, 1]", self.crop)
         _require(0.0 <= self.exposure <= 4.0, "augmentation.exposure must be in [0, 4]", self.exposure)
         _require(0.0 <= self.cast <= 4.0, "augmentation.cast must be in [0, 4]", self.cast)
+        _require(0.0 <= self.severity <= 1.0, "augmentation.severity must be in [0, 1]", self.severity)
+        _require(0.0 <= self.untouched <= 1.0, "augmentation.untouched must be in [0, 1]", self.untouched)
 
 
 @dataclass(frozen=True)

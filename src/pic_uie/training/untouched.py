@@ -1,0 +1,54 @@
+"""Pictures that need nothing (good, from land, dark, of one colour), to be trained on as their own targets."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+LEVEL = 1.0 / 255.0
+GAMMA = 2.2
+
+
+def untouched(reference: Tensor, rng: np.random.Generator) -> Tensor:
+    """Makes a picture that should stay as it is, (3, S, S) in steps of 8 bits, out of the reference of a pair."""
+    draw = rng.random()
+    if draw < 0.4:
+        return reference
+    if draw < 0.7:
+        picture = _from_land(reference, rng)
+    elif draw < 0.85:
+        picture = _dark(_from_land(reference, rng) if rng.random() < 0.5 else reference, rng)
+    else:
+        picture = _plain(reference.shape, rng)
+    return picture.div(LEVEL).round().mul(LEVEL).clamp(0.0, 1.0)
+
+
+def _from_land(reference: Tensor, rng: np.random.Generator) -> Tensor:
+    """Other colours, in a light that water never has: red strongest, blue weakest."""
+    picture = reference[torch.from_numpy(rng.permutation(3))]
+    grey = picture.mean(dim=0, keepdim=True)
+    picture = grey + rng.uniform(0.0, 1.3) * (picture - grey)
+    stops = rng.random() * np.sort(rng.uniform(-1.0, 0.2, 3))[::-1]
+    gains = torch.tensor(2.0**stops, dtype=picture.dtype)
+    return (picture.clamp(0.0, 1.0) ** rng.uniform(0.7, 1.5)) * gains[:, None, None]
+
+
+def _dark(picture: Tensor, rng: np.random.Generator) -> Tensor:
+    """Exposed 2 to 9 stops too short, with the noise of a sensor."""
+    exposed = picture.clamp(0.0, 1.0) * 2.0 ** (-rng.uniform(2.0, 9.0) / GAMMA)
+    return exposed + _noise(picture.shape, rng)
+
+
+def _plain(shape: torch.Size, rng: np.random.Generator) -> Tensor:
+    """One colour, perhaps fading towards another, perhaps with noise."""
+    start = torch.tensor(rng.random(3) if rng.random() < 0.8 else np.full(3, rng.random()), dtype=torch.float32)
+    end = torch.tensor(rng.random(3), dtype=torch.float32)
+    share = rng.uniform(0.0, 0.5) if rng.random() < 0.5 else 0.0
+    fade = torch.linspace(0.0, share, shape[-1])
+    plain = start[:, None, None] + fade * (end - start)[:, None, None]
+    return plain.expand(shape) + (_noise(shape, rng) if rng.random() < 0.7 else 0.0)
+
+
+def _noise(shape: torch.Size, rng: np.random.Generator) -> Tensor:
+    return torch.from_numpy(rng.standard_normal(tuple(shape), dtype=np.float32)) * (rng.uniform(0.0, 2.5) * LEVEL)
