@@ -13,11 +13,11 @@ GAMMA = 2.2
 def untouched(reference: Tensor, rng: np.random.Generator) -> Tensor:
     """Makes a picture that should stay as it is, (3, S, S) in steps of 8 bits, out of the reference of a pair."""
     draw = rng.random()
-    if draw < 0.4:
+    if draw < 0.15:
         return reference
-    if draw < 0.7:
+    if draw < 0.5:
         picture = _from_land(reference, rng)
-    elif draw < 0.85:
+    elif draw < 0.7:
         picture = _dark(_from_land(reference, rng) if rng.random() < 0.5 else reference, rng)
     else:
         picture = _plain(reference.shape, rng)
@@ -31,7 +31,7 @@ def _from_land(reference: Tensor, rng: np.random.Generator) -> Tensor:
     picture = grey + rng.uniform(0.0, 1.3) * (picture - grey)
     stops = rng.random() * np.sort(rng.uniform(-1.0, 0.2, 3))[::-1]
     gains = torch.tensor(2.0**stops, dtype=picture.dtype)
-    return (picture.clamp(0.0, 1.0) ** rng.uniform(0.7, 1.5)) * gains[:, None, None]
+    return picture.clamp(0.0, 1.0).pow(rng.uniform(0.7, 1.5)) * gains[:, None, None]
 
 
 def _dark(picture: Tensor, rng: np.random.Generator) -> Tensor:
@@ -41,13 +41,17 @@ def _dark(picture: Tensor, rng: np.random.Generator) -> Tensor:
 
 
 def _plain(shape: torch.Size, rng: np.random.Generator) -> Tensor:
-    """One colour, perhaps fading towards another, perhaps with noise."""
-    start = torch.tensor(rng.random(3) if rng.random() < 0.8 else np.full(3, rng.random()), dtype=torch.float32)
-    end = torch.tensor(rng.random(3), dtype=torch.float32)
+    """One colour, grey or not, down to black and up to white; perhaps fading towards another, perhaps with noise."""
+    start, end = (_colour(rng)[:, None, None] for _ in range(2))
     share = rng.uniform(0.0, 0.5) if rng.random() < 0.5 else 0.0
     fade = torch.linspace(0.0, share, shape[-1])
-    plain = start[:, None, None] + fade * (end - start)[:, None, None]
-    return plain.expand(shape) + (_noise(shape, rng) if rng.random() < 0.7 else 0.0)
+    plain = (start + fade * (end - start)).expand(shape)
+    return plain + _noise(shape, rng) if rng.random() < 0.7 else plain
+
+
+def _colour(rng: np.random.Generator) -> Tensor:
+    channels = rng.uniform(-0.2, 1.2, 3) if rng.random() < 0.7 else np.full(3, rng.uniform(-0.2, 1.2))
+    return torch.tensor(channels.clip(0.0, 1.0), dtype=torch.float32)
 
 
 def _noise(shape: torch.Size, rng: np.random.Generator) -> Tensor:
