@@ -31,7 +31,7 @@ def _from_land(reference: Tensor, rng: np.random.Generator) -> Tensor:
     picture = grey + rng.uniform(0.0, 1.3) * (picture - grey)
     stops = rng.random() * np.sort(rng.uniform(-1.0, 0.2, 3))[::-1]
     gains = torch.tensor(2.0**stops, dtype=picture.dtype)
-    return picture.clamp(0.0, 1.0).pow(rng.uniform(0.7, 1.5)) * gains[:, None, None]
+    return torch.mul(picture.clamp(0.0, 1.0).pow(rng.uniform(0.7, 1.5)), gains[:, None, None])
 
 
 def _dark(picture: Tensor, rng: np.random.Generator) -> Tensor:
