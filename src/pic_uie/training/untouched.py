@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -31,13 +33,13 @@ def _from_land(reference: Tensor, rng: np.random.Generator) -> Tensor:
     picture = grey + rng.uniform(0.0, 1.3) * (picture - grey)
     stops = rng.random() * np.sort(rng.uniform(-1.0, 0.2, 3))[::-1]
     gains = torch.tensor(2.0**stops, dtype=picture.dtype)
-    return torch.mul(picture.clamp(0.0, 1.0).pow(rng.uniform(0.7, 1.5)), gains[:, None, None])
+    return picture.clamp(0.0, 1.0).pow(rng.uniform(0.7, 1.5)) * gains[:, None, None]
 
 
 def _dark(picture: Tensor, rng: np.random.Generator) -> Tensor:
     """Exposed 2 to 9 stops too short, with the noise of a sensor."""
-    exposed = picture.clamp(0.0, 1.0) * 2.0 ** (-rng.uniform(2.0, 9.0) / GAMMA)
-    return exposed + _noise(picture.shape, rng)
+    exposure = math.exp2(-rng.uniform(2.0, 9.0) / GAMMA)
+    return picture.clamp(0.0, 1.0) * exposure + _noise(picture.shape, rng)
 
 
 def _plain(shape: torch.Size, rng: np.random.Generator) -> Tensor:
