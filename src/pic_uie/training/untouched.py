@@ -15,7 +15,7 @@ GAMMA = 2.2
 def untouched(reference: Tensor, rng: np.random.Generator) -> Tensor:
     """Makes a picture that should stay as it is, (3, S, S) in steps of 8 bits, out of the reference of a pair."""
     draw = rng.random()
-    if draw < 0.15:
+    if draw < 0.1:
         return reference
     if draw < 0.5:
         picture = _from_land(reference, rng)
