@@ -1,0 +1,66 @@
+"""Prints what averaging would gain on pairs: of the weights of several runs, of their pictures, of eight views of one picture.
+
+python benchmarks/averaging.py --data UIEB --list configs/uieb-validation-76.txt runs/a/last.safetensors runs/b/last.safetensors
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pic_uie import Enhancer, weights
+from pic_uie.training.pairs import Pairs, load_pairs, read_list
+from pic_uie.weights import Weights
+
+Floats = NDArray[np.float64]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", type=Path, metavar="WEIGHTS")
+    parser.add_argument("--data", required=True, type=Path, metavar="DIR", help="holds input/ and target/")
+    parser.add_argument("--list", required=True, type=Path, metavar="FILE", help="names of the pairs")
+    arguments = parser.parse_args()
+    pairs = load_pairs(arguments.data, read_list(arguments.list), 256, with_depth=False)
+    runs = [weights.load(path) for path in arguments.runs]
+    pictures = [[enhanced(Enhancer(run), pixels) for pixels in pairs.inputs] for run in runs]
+    for path, run, of_run in zip(arguments.runs, runs, pictures, strict=True):
+        views = [mean_of_views(Enhancer(run), pixels) for pixels in pairs.inputs]
+        print(f"{path}: {psnr(of_run, pairs):.3f} dB, mean of eight views {psnr(views, pairs):.3f} dB")
+    if len(runs) > 1:
+        soup = Enhancer(mean_of_weights(runs))
+        print(f"mean of the weights: {psnr([enhanced(soup, pixels) for pixels in pairs.inputs], pairs):.3f} dB")
+        print(
+            f"mean of the pictures: {psnr([np.mean(same, axis=0) for same in zip(*pictures, strict=True)], pairs):.3f} dB"
+        )
+
+
+def enhanced(enhancer: Enhancer, pixels: NDArray[np.uint8]) -> Floats:
+    return enhancer.enhance(np.ascontiguousarray(pixels)) / 255.0
+
+
+def mean_of_views(enhancer: Enhancer, pixels: NDArray[np.uint8]) -> Floats:
+    views = []
+    for turns in range(4):
+        turned = np.rot90(pixels, turns)
+        views.append(np.rot90(enhanced(enhancer, turned), -turns))
+        views.append(np.rot90(enhanced(enhancer, turned[:, ::-1])[:, ::-1], -turns))
+    return np.mean(views, axis=0)
+
+
+def mean_of_weights(runs: list[Weights]) -> Weights:
+    names = runs[0].parameters
+    mean = {name: np.mean([run.parameters[name] for run in runs], axis=0, dtype=np.float32) for name in names}
+    return Weights(runs[0].config, mean, weights.digest(runs[0].config, mean))
+
+
+def psnr(pictures: list[Floats], pairs: Pairs) -> float:
+    errors = [np.mean((p - t / 255.0) ** 2) for p, t in zip(pictures, pairs.targets, strict=True)]
+    return float(np.mean(-10.0 * np.log10(errors)))
+
+
+if __name__ == "__main__":
+    main()
