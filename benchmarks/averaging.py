@@ -1,6 +1,6 @@
-"""Prints what averaging would gain on pairs: of the weights of several runs, of their pictures, of eight views of one picture.
+"""What averaging gains on pairs: the weights of several runs, their pictures, eight views of each picture.
 
-python benchmarks/averaging.py --data UIEB --list configs/uieb-validation-76.txt runs/a/last.safetensors runs/b/last.safetensors
+python benchmarks/averaging.py --data UIEB --list configs/uieb-validation-76.txt runs/*/last.safetensors
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ def main() -> None:
     if len(runs) > 1:
         soup = Enhancer(mean_of_weights(runs))
         print(f"mean of the weights: {psnr([enhanced(soup, pixels) for pixels in pairs.inputs], pairs):.3f} dB")
-        print(
-            f"mean of the pictures: {psnr([np.mean(same, axis=0) for same in zip(*pictures, strict=True)], pairs):.3f} dB"
-        )
+        means = [np.mean(same, axis=0) for same in zip(*pictures, strict=True)]
+        print(f"mean of the pictures: {psnr(means, pairs):.3f} dB")
 
 
 def enhanced(enhancer: Enhancer, pixels: NDArray[np.uint8]) -> Floats:
