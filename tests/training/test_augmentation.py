@@ -77,6 +77,18 @@ def test_untouched_pictures_are_their_own_target_in_8_bits_and_of_every_kind():
     assert (pictures.std(dim=(2, 3)).amax(dim=1) < 0.02).sum() >= 5  # of one colour
 
 
+def test_untouched_pictures_keep_the_depth_of_their_scene_and_plain_ones_have_none():
+    pairs = coordinates(size=64)
+    pairs.depths[:] += 1
+    recipe = Recipe(augmentation=Augmentation(untouched=1.0))
+    batches = [make_batch(pairs, range(6), recipe, epoch) for epoch in range(20)]
+    has_depth = torch.cat([batch.depths.std(dim=(1, 2, 3)) > 0 for batch in batches])
+    varies_down = torch.cat([batch.inputs.std(dim=2).amax(dim=(1, 2)) > 0.05 for batch in batches])  # plain ones do not
+    assert 0.55 < has_depth.float().mean() < 0.85
+    assert varies_down.any()
+    assert not (varies_down & ~has_depth).any()
+
+
 def test_only_the_asked_share_of_pairs_is_untouched():
     pairs = coordinates(size=64)
     pairs.targets[:] = 128

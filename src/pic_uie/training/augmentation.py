@@ -51,8 +51,8 @@ def _sample(pairs: Pairs, index: int, recipe: Recipe, rng: np.random.Generator) 
     stack = _crop(stack, recipe.augmentation, rng)
     picture, target, depth = stack[:3], stack[3:6], stack[6:]
     if recipe.augmentation.untouched and rng.random() < recipe.augmentation.untouched:
-        kept = untouched(target, rng)
-        return kept, kept, depth
+        kept, has_depth = untouched(target, rng)
+        return kept, kept, depth if has_depth else torch.zeros_like(depth)  # a flat depth has no gradient
     picture = _worsen(picture, target, recipe.augmentation, rng)
     return _relight(picture, recipe.augmentation, rng), target, depth
 

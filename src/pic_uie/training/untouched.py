@@ -12,18 +12,22 @@ LEVEL = 1.0 / 255.0
 GAMMA = 2.2
 
 
-def untouched(reference: Tensor, rng: np.random.Generator) -> Tensor:
-    """Makes a picture that should stay as it is, (3, S, S) in steps of 8 bits, out of the reference of a pair."""
+def untouched(reference: Tensor, rng: np.random.Generator) -> tuple[Tensor, bool]:
+    """Makes a picture that should stay as it is out of the reference of a pair.
+
+    Returns:
+        The picture, (3, S, S) in steps of 8 bits, and whether the pair's depth map still belongs to it.
+    """
     draw = rng.random()
     if draw < 0.1:
-        return reference
+        return reference, True
     if draw < 0.5:
         picture = _from_land(reference, rng)
     elif draw < 0.7:
         picture = _dark(_from_land(reference, rng) if rng.random() < 0.5 else reference, rng)
     else:
         picture = _plain(reference.shape, rng)
-    return picture.div(LEVEL).round().mul(LEVEL).clamp(0.0, 1.0)
+    return picture.div(LEVEL).round().mul(LEVEL).clamp(0.0, 1.0), draw < 0.7
 
 
 def _from_land(reference: Tensor, rng: np.random.Generator) -> Tensor:
