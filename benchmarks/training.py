@@ -30,7 +30,7 @@ SIDES = ("naive", "ours")
 def make_batch() -> Batch:
     generator = torch.Generator().manual_seed(0)
     rgb = torch.rand(2, 16, 3, 256, 256, generator=generator)
-    return Batch(rgb[0], rgb[1], torch.rand(16, 1, 256, 256, generator=generator))
+    return Batch(rgb[0], rgb[1], torch.rand(16, 1, 256, 256, generator=generator), [])
 
 
 def naive_stepper():

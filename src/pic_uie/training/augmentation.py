@@ -14,6 +14,8 @@ from pic_uie.training.config import Augmentation, Recipe
 from pic_uie.training.pairs import Pairs
 from pic_uie.training.untouched import untouched
 
+Pictures = tuple[Tensor, Tensor, Tensor]  # input and target (3, S, S), depth (1, S, S) or nothing (0, S, S)
+
 
 class Batch(NamedTuple):
     """What one step sees."""
@@ -21,11 +23,12 @@ class Batch(NamedTuple):
     inputs: Tensor  # (B, 3, S, S) in [0, 1]
     targets: Tensor  # (B, 3, S, S) in [0, 1]
     depths: Tensor | None  # (B, 1, S, S), larger = farther
+    unanswered: list[int]  # samples whose target the teachers give
 
     def to(self, device: str) -> Batch:
         """Moves the batch."""
         depths = None if self.depths is None else self.depths.to(device)
-        return Batch(self.inputs.to(device), self.targets.to(device), depths)
+        return Batch(self.inputs.to(device), self.targets.to(device), depths, self.unanswered)
 
 
 def epoch_order(count: int, seed: int, epoch: int) -> list[int]:
@@ -38,23 +41,41 @@ def make_batch(pairs: Pairs, indices: Sequence[int], recipe: Recipe, epoch: int)
     samples = [
         _sample(pairs, index, recipe, np.random.default_rng([recipe.seed, epoch, 1, index])) for index in indices
     ]
-    inputs, targets, depths = zip(*samples, strict=True)
-    return Batch(torch.stack(inputs), torch.stack(targets), torch.stack(depths) if recipe.uses_depth else None)
+    pictures, has_target = zip(*samples, strict=True)
+    inputs, targets, depths = (torch.stack(kind) for kind in zip(*pictures, strict=True))
+    unanswered = [place for place, known in enumerate(has_target) if not known]
+    return Batch(inputs, targets, depths if recipe.uses_depth else None, unanswered)
 
 
-def _sample(pairs: Pairs, index: int, recipe: Recipe, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
+def _sample(pairs: Pairs, index: int, recipe: Recipe, rng: np.random.Generator) -> tuple[Pictures, bool]:
+    """Returns input, target and depth, and whether the target is an answer to the input."""
+    teaching = recipe.teaching
+    if not teaching.share or rng.random() >= teaching.share:
+        return _augmented(pairs, index, recipe, recipe.augmentation, rng), True
+    pictures = _augmented(pairs, index, recipe, teaching.augmentation, rng)
+    if rng.random() < teaching.mixture:
+        others = _augmented(pairs, int(rng.integers(len(pairs))), recipe, teaching.augmentation, rng)
+        weight = rng.uniform(0.0, 0.5)
+        picture, target, depth = (one.lerp(other, weight) for one, other in zip(pictures, others, strict=True))
+        pictures = picture, target, depth
+    return pictures, False
+
+
+def _augmented(
+    pairs: Pairs, index: int, recipe: Recipe, augmentation: Augmentation, rng: np.random.Generator
+) -> Pictures:
     planes = [_planes(pairs.inputs[index]), _planes(pairs.targets[index])]
     if recipe.uses_depth:
         planes.append(_depth(pairs, index, recipe, rng))
     stack = torch.cat(planes)  # (6 or 7, S, S)
-    stack = _turn(stack, recipe.augmentation, rng)
-    stack = _crop(stack, recipe.augmentation, rng)
+    stack = _turn(stack, augmentation, rng)
+    stack = _crop(stack, augmentation, rng)
     picture, target, depth = stack[:3], stack[3:6], stack[6:]
-    if recipe.augmentation.untouched and rng.random() < recipe.augmentation.untouched:
+    if augmentation.untouched and rng.random() < augmentation.untouched:
         kept, has_depth = untouched(target, rng)
         return kept, kept, depth if has_depth else torch.zeros_like(depth)  # a flat depth has no gradient
-    picture = _worsen(picture, target, recipe.augmentation, rng)
-    return _relight(picture, recipe.augmentation, rng), target, depth
+    picture = _worsen(picture, target, augmentation, rng)
+    return _relight(picture, augmentation, rng), target, depth
 
 
 def _depth(pairs: Pairs, index: int, recipe: Recipe, rng: np.random.Generator) -> Tensor:

@@ -94,6 +94,40 @@ class Augmentation:
 
 
 @dataclass(frozen=True)
+class WideAugmentation(Augmentation):
+    """What is done to an input that teachers answer: more, since no target has to fit."""
+
+    crop: float = 0.4
+    exposure: float = 0.5
+    cast: float = 0.35
+    severity: float = 0.35
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """Inputs that no pair has, answered by finished models: the mean of their pictures is the target.
+
+    Attributes:
+        share: Share of the pairs replaced by such inputs; `augmentation.untouched` counts among the others.
+        teachers: Weights files.
+        augmentation: How the inputs are made from those of the pairs.
+        mixture: Share of them that is blended with another.
+    """
+
+    share: float = 0.0
+    teachers: tuple[str, ...] = ()
+    augmentation: WideAugmentation = field(default_factory=WideAugmentation)
+    mixture: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuses impossible values."""
+        _require(0.0 <= self.share <= 1.0, "teaching.share must be in [0, 1]", self.share)
+        _require(0.0 <= self.mixture <= 1.0, "teaching.mixture must be in [0, 1]", self.mixture)
+        if (self.share > 0.0) != bool(self.teachers):
+            raise ConfigError("teaching.share and teaching.teachers belong together: give both or neither")
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A whole training run.
 
@@ -102,6 +136,8 @@ class Recipe:
         loss: Weights of the objective.
         optimization: Optimiser, schedule, moving average.
         augmentation: What is done to the pairs.
+        teaching: Finished models that answer where no pair can.
+        start: Weights file to start from; without it from random values.
         size: Side of the training pictures.
         depth_target: The depth map of the picture itself, of another one, or random noise (the paper's controls).
         validate_every: Epochs between two validations.
@@ -112,6 +148,8 @@ class Recipe:
     loss: LossWeights = field(default_factory=LossWeights)
     optimization: Optimization = field(default_factory=Optimization)
     augmentation: Augmentation = field(default_factory=Augmentation)
+    teaching: Teaching = field(default_factory=Teaching)
+    start: str | None = None
     size: int = 256
     depth_target: DepthTarget = "aligned"
     validate_every: int = 5

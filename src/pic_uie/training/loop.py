@@ -21,7 +21,7 @@ from PIL import Image
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from pic_uie import typed_yaml
+from pic_uie import typed_yaml, weights
 from pic_uie.errors import ConfigError, DataError, DivergedError
 from pic_uie.model import PicUie
 from pic_uie.training.augmentation import Batch, epoch_order, make_batch
@@ -30,6 +30,7 @@ from pic_uie.training.config import Optimization, Recipe
 from pic_uie.training.losses import objective
 from pic_uie.training.memory import keep_freed_memory
 from pic_uie.training.pairs import Pairs
+from pic_uie.training.teaching import Teachers
 from pic_uie.training.trainee import Trainee
 from pic_uie.training.validation import sample_sheet, validate
 
@@ -69,6 +70,7 @@ def train(
     if recipe.optimization.batch % world:
         raise ConfigError(f"optimization.batch = {recipe.optimization.batch} cannot be split over {world} processes")
     state = start(recipe, device)
+    teachers = Teachers(recipe.teaching.teachers).to(device)
     run = RunFolder(folder, recipe, chief=rank == 0)
     run.resume(state)
     trainee: nn.Module = Trainee(state.model)
@@ -81,7 +83,7 @@ def train(
         sums: dict[str, Tensor] = {}
         for step in range(steps):
             mine = order[step * recipe.optimization.batch :][: recipe.optimization.batch][rank::world]
-            batch = make_batch(pairs, mine, recipe, state.epoch).to(device)
+            batch = teachers(make_batch(pairs, mine, recipe, state.epoch).to(device))
             for name, value in take_step(trainee, state, batch, recipe).items():
                 sums[name] = sums.get(name, torch.zeros(())) + value
             on_step(state.epoch * steps + step + 1, recipe.optimization.epochs * steps)
@@ -104,7 +106,9 @@ def train(
 def start(recipe: Recipe, device: str = "cpu") -> TrainingState:
     """Returns the state before the first step."""
     torch.manual_seed(recipe.seed)
-    model = PicUie(recipe.model).to(device)
+    model = (PicUie.load(recipe.start) if recipe.start else PicUie(recipe.model)).to(device)
+    if model.config != recipe.model:
+        raise ConfigError(f"{recipe.start} is of another model than the recipe asks for: {model.config}")
     settings = recipe.optimization
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     return TrainingState(model, copy.deepcopy(model), optimizer)
@@ -161,7 +165,7 @@ class RunFolder:
                 self.rows = [row for row in rows if row["epoch"] <= state.epoch]
         elif self.chief:
             save_or_explain(self.folder / "config.yaml", typed_yaml.dump(self.recipe).encode())
-            save_or_explain(self.folder / "versions.json", json.dumps(versions(), indent=2).encode())
+            save_or_explain(self.folder / "versions.json", json.dumps(versions(self.recipe), indent=2).encode())
 
     def finish_epoch(self, state: TrainingState, row: dict[str, float]) -> None:
         """Writes weights and metrics, the state last: a run killed before that repeats the epoch to the same bits."""
@@ -188,11 +192,13 @@ class RunFolder:
         save_or_explain(self.folder / "samples" / f"epoch-{epoch:04d}.jpg", file.getvalue())
 
 
-def versions() -> dict[str, str]:
-    """What the run was made with."""
+def versions(recipe: Recipe) -> dict[str, str]:
+    """What the run was made with: packages, machine, and the hash of every weights file that the recipe names."""
     packages = {name: version(name) for name in ("pic-uie", "torch", "numpy", "safetensors")}
     machine = {"python": platform.python_version(), "machine": platform.machine()}
-    return packages | machine | {"threads": str(torch.get_num_threads())}
+    files = (*recipe.teaching.teachers, *([recipe.start] if recipe.start else []))
+    hashes = {path: weights.load(path).sha256 for path in files}
+    return packages | machine | {"threads": str(torch.get_num_threads())} | hashes
 
 
 def _mean_over_processes(row: dict[str, float], world: int) -> dict[str, float]:
