@@ -41,15 +41,15 @@ def _from_land(reference: Tensor, rng: np.random.Generator) -> Tensor:
 
 
 def _dark(picture: Tensor, rng: np.random.Generator) -> Tensor:
-    """Exposed 2 to 9 stops too short, with the noise of a sensor."""
-    exposure = math.exp2(-rng.uniform(2.0, 9.0) / GAMMA)
+    """Exposed 3.5 to 9 stops too short, with the noise of a sensor."""
+    exposure = math.exp2(-rng.uniform(3.5, 9.0) / GAMMA)
     return picture.clamp(0.0, 1.0) * exposure + _noise(picture.shape, rng)
 
 
 def _plain(shape: torch.Size, rng: np.random.Generator) -> Tensor:
     """One colour, grey or not, down to black and up to white; perhaps fading towards another, perhaps with noise."""
     start, end = (_colour(rng)[:, None, None] for _ in range(2))
-    share = rng.uniform(0.0, 0.5) if rng.random() < 0.5 else 0.0
+    share = rng.uniform(0.0, 0.2) if rng.random() < 0.5 else 0.0
     fade = torch.linspace(0.0, share, shape[-1])
     plain = (start + fade * (end - start)).expand(shape)
     return plain + _noise(shape, rng) if rng.random() < 0.7 else plain
