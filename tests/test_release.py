@@ -24,6 +24,15 @@ def test_default_weights_are_the_papers_model_and_named_in_the_model_card(root):
     assert checked.sha256 in (root / "MODEL_CARD.md").read_text(encoding="utf-8")
 
 
+def test_every_teacher_of_the_release_is_here_with_its_recipe(root):
+    recipe = typed_yaml.load(Recipe, root / "configs" / "release.yaml")
+    assert recipe.start in recipe.teaching.teachers
+    for name in recipe.teaching.teachers:
+        teacher = typed_yaml.load(Recipe, (root / name).with_suffix(".yaml"))
+        assert weights.load(root / name).config == teacher.model == recipe.model
+        assert teacher.teaching.share == 0.0
+
+
 def test_default_weights_take_the_cast_away_and_bring_contrast_back():
     enhancer = Enhancer()
     before = [render_pair(240, 320, seed).input for seed in range(12)]

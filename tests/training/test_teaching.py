@@ -1,5 +1,6 @@
 """Finished models that answer inputs which no pair has."""
 
+import csv
 import json
 
 import numpy as np
@@ -108,6 +109,32 @@ def test_a_run_can_start_from_weights(teachers):
         assert all(torch.equal(value, expected[name]) for name, value in model.state_dict().items())
     with pytest.raises(ConfigError, match="another model"):
         start(recipe_with(teachers, start=teachers[1]))
+
+
+def test_the_result_is_nearer_to_the_start_by_the_share_and_the_run_is_the_same(pairs, teachers, tmp_path):
+    optimization = Optimization(epochs=2, batch=4)
+    results = {}
+    for share in (0.0, 0.25):
+        folder = tmp_path / str(share)
+        folder.mkdir()
+        recipe = recipe_with(teachers, start=teachers[0], start_share=share, optimization=optimization)
+        results[share] = train(recipe, pairs, None, folder).state_dict()
+        assert all(torch.equal(v, results[share][k]) for k, v in load(folder / "last.safetensors").items())
+    begun = load(teachers[0])
+    for name, value in results[0.0].items():
+        assert torch.allclose(results[0.25][name], 0.75 * value + 0.25 * begun[name], atol=1e-6)
+    assert losses(tmp_path / "0.0") == losses(tmp_path / "0.25")
+    with pytest.raises(ConfigError, match="start_share"):
+        Recipe(start_share=0.5)
+
+
+def load(path):
+    return PicUie.load(path).state_dict()
+
+
+def losses(folder):
+    with (folder / "metrics.csv").open() as file:
+        return [row["loss_total"] for row in csv.DictReader(file)]
 
 
 def test_share_and_teachers_belong_together_and_missing_files_are_named(pairs, tmp_path):

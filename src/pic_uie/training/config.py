@@ -138,6 +138,8 @@ class Recipe:
         augmentation: What is done to the pairs.
         teaching: Finished models that answer where no pair can.
         start: Weights file to start from; without it from random values.
+        start_share: Share of the starting weights in the result, which is the mean of both in weight space: what they
+            could do and the run unlearns is lost only in part.
         size: Side of the training pictures.
         depth_target: The depth map of the picture itself, of another one, or random noise (the paper's controls).
         validate_every: Epochs between two validations.
@@ -150,6 +152,7 @@ class Recipe:
     augmentation: Augmentation = field(default_factory=Augmentation)
     teaching: Teaching = field(default_factory=Teaching)
     start: str | None = None
+    start_share: float = 0.0
     size: int = 256
     depth_target: DepthTarget = "aligned"
     validate_every: int = 5
@@ -160,6 +163,9 @@ class Recipe:
         _require(32 <= self.size <= 4096, "size must be in 32..4096", self.size)
         if self.loss.ms_ssim > 0.0:
             _require(self.size >= 176, "size must be >= 176 for the five scales of MS-SSIM", self.size)
+        _require(0.0 <= self.start_share < 1.0, "start_share must be in [0, 1)", self.start_share)
+        if self.start_share > 0.0 and self.start is None:
+            raise ConfigError("start_share needs the weights to start from: give start")
         _require(self.validate_every >= 1, "validate_every must be >= 1", self.validate_every)
         _require(0 <= self.seed < 2**32, "seed must be in [0, 2^32)", self.seed)
 

@@ -60,7 +60,7 @@ def train(
         on_epoch: Called with the row that metrics.csv gets.
 
     Returns:
-        The averaged model.
+        The averaged model, nearer to its start by `recipe.start_share`.
     """
     keep_freed_memory()
     rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
@@ -70,6 +70,7 @@ def train(
     if recipe.optimization.batch % world:
         raise ConfigError(f"optimization.batch = {recipe.optimization.batch} cannot be split over {world} processes")
     state = start(recipe, device)
+    beginning = copy.deepcopy(state.model)
     teachers = Teachers(recipe.teaching.teachers).to(device)
     run = RunFolder(folder, recipe, chief=rank == 0)
     run.resume(state)
@@ -93,14 +94,15 @@ def train(
         if not math.isfinite(row["loss_total"]):
             raise DivergedError(f"the loss is not finite in epoch {state.epoch}: {DIVERGED_REMEDY}")
         is_last = state.epoch == recipe.optimization.epochs
+        result = blend(state.average, beginning, recipe.start_share)
         if validation and rank == 0 and (state.epoch % recipe.validate_every == 0 or is_last):
-            quality = validate(state.average, validation)
+            quality = validate(result, validation)
             row |= {key: value for key, value in quality._asdict().items() if not math.isnan(value)}
-            run.save_sample(state.epoch, sample_sheet(state.average, validation))
+            run.save_sample(state.epoch, sample_sheet(result, validation))
         row["seconds"] = time.perf_counter() - began
-        run.finish_epoch(state, row)
+        run.finish_epoch(state, result, row)
         on_epoch(row)
-    return state.average
+    return blend(state.average, beginning, recipe.start_share)
 
 
 def start(recipe: Recipe, device: str = "cpu") -> TrainingState:
@@ -112,6 +114,14 @@ def start(recipe: Recipe, device: str = "cpu") -> TrainingState:
     settings = recipe.optimization
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     return TrainingState(model, copy.deepcopy(model), optimizer)
+
+
+@torch.no_grad()
+def blend(model: PicUie, other: PicUie, share: float) -> PicUie:
+    """Returns the model with a share of the other's weights."""
+    blended = copy.deepcopy(model)
+    torch._foreach_lerp_(list(blended.parameters()), list(other.parameters()), share)
+    return blended
 
 
 def take_step(trainee: nn.Module, state: TrainingState, batch: Batch, recipe: Recipe) -> dict[str, Tensor]:
@@ -167,15 +177,15 @@ class RunFolder:
             save_or_explain(self.folder / "config.yaml", typed_yaml.dump(self.recipe).encode())
             save_or_explain(self.folder / "versions.json", json.dumps(versions(self.recipe), indent=2).encode())
 
-    def finish_epoch(self, state: TrainingState, row: dict[str, float]) -> None:
+    def finish_epoch(self, state: TrainingState, result: PicUie, row: dict[str, float]) -> None:
         """Writes weights and metrics, the state last: a run killed before that repeats the epoch to the same bits."""
         if not self.chief:
             return
         self.rows.append(row)
-        state.average.save(self.folder / "last.safetensors")
+        result.save(self.folder / "last.safetensors")
         if row.get("psnr", 0.0) > state.best_psnr:
             state.best_psnr = row["psnr"]
-            state.average.save(self.folder / "best.safetensors")
+            result.save(self.folder / "best.safetensors")
         names = list(dict.fromkeys(name for known in self.rows for name in known))
         text = io.StringIO()
         writer = csv.DictWriter(text, names, restval="")
