@@ -112,7 +112,7 @@ def test_a_run_can_start_from_weights(teachers):
 
 
 def test_the_result_is_nearer_to_the_start_by_the_share_and_the_run_is_the_same(pairs, teachers, tmp_path):
-    optimization = Optimization(epochs=2, batch=4)
+    optimization = Optimization(epochs=2, batch=4, learning_rate=1e-2, ema=0.0)
     results = {}
     for share in (0.0, 0.25):
         folder = tmp_path / str(share)
@@ -121,6 +121,7 @@ def test_the_result_is_nearer_to_the_start_by_the_share_and_the_run_is_the_same(
         results[share] = train(recipe, pairs, None, folder).state_dict()
         assert all(torch.equal(v, results[share][k]) for k, v in load(folder / "last.safetensors").items())
     begun = load(teachers[0])
+    assert max(float((value - begun[name]).abs().max()) for name, value in results[0.0].items()) > 1e-2
     for name, value in results[0.0].items():
         assert torch.allclose(results[0.25][name], 0.75 * value + 0.25 * begun[name], atol=1e-6)
     assert losses(tmp_path / "0.0") == losses(tmp_path / "0.25")
