@@ -1,6 +1,10 @@
 """`pic-uie enhance` as people type it: where results go, and pipes."""
 
+import json
+import os
+import shlex
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -166,6 +170,47 @@ def test_stdin_misused(here, arguments, words):
     done = pipe(here, *arguments, data=b"x")
     assert done.returncode == exit_codes.USAGE
     assert words in done.stderr
+
+
+def shell(here, arguments):
+    command = f"{shlex.join(PIC_UIE)} enhance --weights {shlex.quote(str(weights.DEFAULT_PATH))} {arguments}"
+    return subprocess.run(command, shell=True, cwd=here, capture_output=True, check=False)  # noqa: S602
+
+
+def test_standard_input_is_a_source_too(here):
+    source = make(here / "a.png").read_bytes()
+    os.link(here / "a.png", here / "b.png")
+    for arguments in ("- -o a.png --overwrite < a.png", "- -o b.png --overwrite < a.png", "a.png -o a.png --overwrite"):
+        done = shell(here, arguments)
+        assert (done.returncode, b"never overwritten" in done.stderr) == (exit_codes.USAGE, True)
+    assert (here / "a.png").read_bytes() == (here / "b.png").read_bytes() == source
+
+
+@pytest.mark.parametrize("limit", [268_435_456, 10**20])
+def test_standard_input_takes_no_more_memory_than_the_picture(here, limit):
+    script = (
+        "import resource, sys\nfrom pic_uie.cli.main import main\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2_000_000_000,) * 2)\nsys.exit(main())"
+    )
+    options = ["--weights", str(weights.DEFAULT_PATH), "--max-pixels", str(limit)]
+    command = [sys.executable, "-c", script, "enhance", "-", "-o", "-", *options]
+    done = subprocess.run(command, input=saved(reef(), "PNG"), capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_closed_standard_input(here):
+    done = shell(here, "- -o b.png --report run.jsonl <&-")
+    assert done.returncode == exit_codes.FAILED
+    assert done.stderr == b"pic-uie: standard input is closed\n"
+    assert json.loads((here / "run.jsonl").read_text())["status"] == "failed"
+
+
+def test_an_unexpected_error_in_a_pipe_is_told_and_reported(here, capsys, monkeypatch):
+    make(here / "a.png")
+    monkeypatch.setattr(Enhancer, "enhance", lambda *_, **__: 1 / 0)
+    assert enhance("a.png", "-o", "-", "--report", "run.jsonl") == exit_codes.FAILED
+    assert "internal error, please report it: ZeroDivisionError" in capsys.readouterr().err
+    assert json.loads((here / "run.jsonl").read_text())["status"] == "failed"
 
 
 def test_bad_stdin_gives_no_output(here):

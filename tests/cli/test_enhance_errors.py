@@ -56,6 +56,7 @@ def test_nothing_matched(here, arguments, capsys):
         ["--strength", "nan"],
         ["--quality", "0"],
         ["--jobs", "0"],
+        ["--threads", "300"],
         ["--format", "gif"],
         ["-q", "-v"],
     ],
@@ -64,6 +65,30 @@ def test_usage_errors(here, options):
     with pytest.raises(SystemExit) as caught:
         enhance("a.png", *options)
     assert caught.value.code == exit_codes.USAGE
+
+
+@pytest.mark.parametrize("arguments", [[""], ["a.png", ""], ["a.png", "-o", ""]])
+def test_an_empty_name_is_no_folder(here, arguments, capsys):
+    make(here / "a.png")
+    assert enhance(*arguments) == exit_codes.USAGE
+    assert "empty" in capsys.readouterr().err
+    assert tree(here) == ["a.png"]
+
+
+def test_a_folder_in_the_place_of_a_result_is_an_error(here, capsys):
+    make(here / "a.png")
+    (here / "a_enhanced.png").mkdir()
+    assert enhance("a.png") == exit_codes.FAILED
+    assert "a folder is in its place" in capsys.readouterr().err
+
+
+def test_standard_output_on_a_full_disk(here):
+    make(here / "a.png")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*PIC_UIE, "enhance", "a.png", "--dry-run"], cwd=here, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (exit_codes.ENVIRONMENT, b"pic-uie: No space left on device\n")
 
 
 def test_missing_weights_are_an_environment_error(here, capsys, monkeypatch):

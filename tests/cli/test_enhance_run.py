@@ -43,6 +43,28 @@ def test_a_report_over_a_picture_is_refused(here):
     assert images.read(here / "a.png").format == "png"
 
 
+def test_a_report_never_replaces_another_file(here, capsys):
+    source = make(here / "a.png").read_bytes()
+    (here / "link.jsonl").symlink_to("a.png")
+    os.link(here / "a.png", here / "hard.jsonl")
+    (here / "list.txt").write_text("a.png\n")
+    for arguments in (
+        ["a.png", "--report", "link.jsonl"],
+        ["a.png", "--report", "hard.jsonl"],
+        ["a.png", "-o", "-", "--report", "a.png"],
+        ["a.png", "-o", "-", "--report", "hard.jsonl"],
+        ["@list.txt", "--report", "list.txt"],
+    ):
+        assert enhance(*arguments) == exit_codes.USAGE
+    assert (here / "a.png").read_bytes() == source
+    assert (here / "list.txt").read_text() == "a.png\n"
+    assert enhance("a.png", "--weights", weights.DEFAULT_PATH, "--report", weights.DEFAULT_PATH) == exit_codes.USAGE
+    assert "is no report" in capsys.readouterr().err
+    assert enhance("a.png", "--report", "run.jsonl") == 0
+    assert enhance("a.png", "--overwrite", "--report", "run.jsonl") == 0  # a report of an earlier run is replaced
+    assert len((here / "run.jsonl").read_text().splitlines()) == 1
+
+
 def test_quiet_says_errors_only(here, capsys):
     make(here / "a.png")
     assert enhance("a.png", "-q") == 0

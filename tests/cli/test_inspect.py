@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -80,6 +81,13 @@ def test_an_unreadable_picture_is_an_error(tmp_path, command, content, capsys):
     (tmp_path / "reef.png").write_bytes(content)
     assert main([*command, "--json"]) == 1
     assert "reef.png" in capsys.readouterr().err
+
+
+def test_a_name_that_is_no_text_can_be_a_title(tmp_path, command):
+    odd = tmp_path / os.fsdecode(b"reef\xff.png")
+    odd.write_bytes((tmp_path / "reef.png").read_bytes())
+    command = [str(odd) if word.endswith("reef.png") else word for word in command]
+    assert main([*command, "-o", str(tmp_path / "sheet.png"), "--dpi", "30"]) == 0
 
 
 def test_torch_is_never_imported(command):

@@ -10,9 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal
 
-from pic_uie.errors import EnvironmentMissingError
+from pic_uie.errors import ConfigError, EnvironmentMissingError
 
 Status = Literal["done", "skipped", "failed"]
+
+_FIRST_BYTES = b'{"input": '  # of every line of a report
 
 
 @dataclass
@@ -53,7 +55,12 @@ class Outcome:
 
 
 class Ledger:
-    """Counts outcomes and writes the report, if one is wanted."""
+    """Counts outcomes and writes the report, if one is wanted.
+
+    Raises:
+        ConfigError: The report would replace a file that is no report: a picture, weights, a list of names.
+        EnvironmentMissingError: The report cannot be written.
+    """
 
     def __init__(self, report: Path | None = None) -> None:
         self.counts: Counter[str] = Counter()
@@ -63,6 +70,7 @@ class Ledger:
         self._file: IO[str] | None = None
         if report is not None:
             try:
+                _refuse_another_file(report)
                 self._file = open(report, "w", encoding="utf-8")  # noqa: SIM115 (closed in __exit__)
             except OSError as error:
                 raise EnvironmentMissingError(f"cannot write the report {report}: {error.strerror}") from error
@@ -103,6 +111,14 @@ class Ledger:
         if self._file is not None:
             with contextlib.suppress(OSError):  # a full disk: `add` has told
                 self._file.close()
+
+
+def _refuse_another_file(report: Path) -> None:
+    if report.is_file():
+        with open(report, "rb") as file:
+            start = file.read(len(_FIRST_BYTES))
+        if start not in (b"", _FIRST_BYTES):
+            raise ConfigError(f"--report {report} would replace a file that is no report; choose another name")
 
 
 def shown(path: object) -> str:

@@ -55,6 +55,8 @@ def output_folder(output: str | None, source_count: int, *, named_file: bool) ->
     """
     if output is None:
         return None
+    if not output:
+        raise ConfigError("-o is empty: name a folder or a file")
     path = Path(output)
     one_file = source_count == 1 and named_file
     if output.endswith(("/", os.sep)) or is_folder(path):
@@ -104,8 +106,7 @@ def plan(
 
 def _job(source: Source, output: str | None, folder: Path | None, suffix: str, file_format: str | None) -> Job:
     if output is not None and folder is None:
-        named = by_suffix(output)
-        return Job(source.path, Path(output), file_format or (named.name if named else None))
+        return Job(source.path, Path(output), format_of(output, file_format))
     if folder is not None:
         target = folder / source.relative
     else:
@@ -115,6 +116,12 @@ def _job(source: Source, output: str | None, folder: Path | None, suffix: str, f
         stem = target.stem if known else target.name  # "dive.day1" has no suffix of a picture: nothing is cut off
         target = target.with_name(stem + FORMATS[file_format].suffixes[0])
     return Job(source.path, target, file_format)
+
+
+def format_of(output: str, asked: str | None) -> str | None:
+    """Returns the format of a file named by `-o`: what was asked for, or else what its suffix says."""
+    named = by_suffix(output)
+    return asked or (named.name if named else None)
 
 
 def _without_earlier_results(sources: Sequence[Source], suffix: str) -> tuple[list[Source], list[Path]]:
@@ -145,19 +152,19 @@ def _refuse_collisions(jobs: Sequence[Job]) -> None:
 
 def _refuse_sources(jobs: Sequence[Job]) -> None:
     sources = {location(job.source) for job in jobs}
-    files = {identity for job in jobs if (identity := _identity(job.source)) is not None}
+    files = {found for job in jobs if (found := identity(job.source)) is not None}
     for job in jobs:
-        if location(job.output) in sources or _identity(job.output) in files:
+        if location(job.output) in sources or identity(job.output) in files:
             raise ConfigError(
                 f"{job.source} would be written to {job.output}, which is a source; nothing was done. "
                 "A source is never overwritten: choose another -o or --suffix"
             )
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Tells files apart where names do not: links, and file systems that ignore case."""
+def identity(path: Path | int) -> tuple[int, int] | None:
+    """Tells files apart where names do not: links, file systems that ignore case, open files given by number."""
     try:
-        status = path.stat()
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
     return status.st_dev, status.st_ino

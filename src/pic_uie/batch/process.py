@@ -99,19 +99,23 @@ def process(
         with _timed(outcome, "write"):
             write_result(job.output, encoded, settings.overwrite)
         outcome.bytes_out = len(encoded)
-    except DiskFullError as error:
-        outcome.error, outcome.disk_full = str(error), True
-    except PicUieError as error:
-        outcome.error = str(error)
-    except MemoryError:
-        outcome.error = "not enough memory for this picture; try --jobs 1"
     except Interrupted:
         raise
     except Exception as error:  # one picture must not end a run, whatever the engine or a codec makes of it
-        outcome.error = f"internal error, please report it: {type(error).__name__}: {error}"
-    if outcome.error is not None:
-        outcome.status = "failed"
+        failed(outcome, error)
     return outcome
+
+
+def failed(outcome: Outcome, error: Exception) -> PicUieError:
+    """Enters an error into an outcome; returns it in words for the user."""
+    if isinstance(error, PicUieError):
+        told = error
+    elif isinstance(error, MemoryError):
+        told = ImageError("not enough memory for this picture; try --jobs 1")
+    else:
+        told = ImageError(f"internal error, please report it: {type(error).__name__}: {error}")
+    outcome.status, outcome.error, outcome.disk_full = "failed", str(told), isinstance(told, DiskFullError)
+    return told
 
 
 def transform(

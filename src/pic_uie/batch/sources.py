@@ -48,7 +48,7 @@ def find(arguments: Iterable[str], *, recursive: bool = False, outside: Path | N
         outside: The folder for results: nothing in it is a source, even when it lies in a source folder.
 
     Raises:
-        ConfigError: A list cannot be read.
+        ConfigError: A list cannot be read, or a name is empty.
     """
     found, seen = Found(), set[str]()
     excluded = Path(os.path.realpath(outside)) if outside is not None else None
@@ -72,6 +72,11 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def is_taken(path: Path) -> bool:
+    """Tells whether a result is there already; a folder of its name is none, but stands in its way."""
+    return os.path.lexists(path) and not is_folder(path)
+
+
 def location(path: Path) -> str:
     """Returns one spelling for all names of a directory entry: links in front of the last part are resolved."""
     return os.path.normcase(Path(os.path.realpath(path.parent), path.name))
@@ -80,6 +85,8 @@ def location(path: Path) -> str:
 def _expand(arguments: Iterable[str], recursive: bool, excluded: Path | None) -> Iterator[tuple[Source, bool]]:
     """Yields files, with whether the user named the very file: such a file is never passed over in silence."""
     for argument in arguments:
+        if not argument:
+            raise ConfigError("a source is an empty name; . stands for the folder you are in")
         path = Path(argument)
         if is_folder(path):
             for file, must_tell in _walk(path, recursive, excluded):

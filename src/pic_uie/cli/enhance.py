@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pic_uie.batch.mapping import DEFAULT_SUFFIX, Job, Plan, output_folder, plan
-from pic_uie.batch.sources import Found, find, is_folder, location
+from pic_uie.batch.sources import Found, find, is_folder, is_taken, location
 from pic_uie.cli import exit_codes
-from pic_uie.cli.options import count, fraction, percentage
+from pic_uie.cli.options import count, fraction, percentage, thread_count
 from pic_uie.errors import ConfigError
 from pic_uie.images.formats import FORMATS, by_suffix
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--overwrite", action="store_true", help="make results again that exist already (sources are never overwritten)"
     )
     add("--jobs", type=count, metavar="N", help="pictures at a time (one per processor)")
-    add("--threads", type=count, metavar="N", help="threads per picture (processors / jobs)")
+    add("--threads", type=thread_count, metavar="N", help="threads per picture (processors / jobs)")
     add("--suffix", default=DEFAULT_SUFFIX, help=f"for results beside their source ({DEFAULT_SUFFIX})")
     add("--format", default="auto", choices=["auto", *FORMATS], help="format of the results (auto: the source's)")
     add("--quality", type=percentage, metavar="Q", help="JPEG, WebP, AVIF: 1 to 100 (near the source's, else 95)")
@@ -82,7 +82,7 @@ def _plan(arguments: argparse.Namespace) -> tuple[Found, Plan]:
     planned = plan(
         found.sources, output=arguments.output, folder=folder, suffix=arguments.suffix, file_format=file_format
     )
-    _refuse_report_over_pictures(arguments.report, planned.jobs)
+    refuse_report_over_pictures(arguments.report, planned.jobs)
     return found, planned
 
 
@@ -94,7 +94,7 @@ def _enhance(jobs: Sequence[Job], arguments: argparse.Namespace) -> int:
     pending: list[Job] = []
     with Ledger(arguments.report) as ledger:
         for job in jobs:
-            if os.path.lexists(job.output) and not arguments.overwrite:
+            if is_taken(job.output) and not arguments.overwrite:
                 ledger.add(Outcome(str(job.source), str(job.output), "skipped"))
             else:
                 pending.append(job)
@@ -167,7 +167,7 @@ def _print_plan(jobs: Sequence[Job], overwrite: bool) -> int:
     from pic_uie.batch.ledger import shown
 
     for job in jobs:
-        exists = " (exists, would be skipped)" if os.path.lexists(job.output) and not overwrite else ""
+        exists = " (exists, would be skipped)" if is_taken(job.output) and not overwrite else ""
         print(f"{shown(job.source)} -> {shown(job.output)}{exists}")
     return exit_codes.OK
 
@@ -191,7 +191,8 @@ def _nothing_found(arguments: argparse.Namespace) -> str:
     return f"pic-uie: no pictures found in {names}{hint}"
 
 
-def _refuse_report_over_pictures(report: Path | None, jobs: Sequence[Job]) -> None:
+def refuse_report_over_pictures(report: Path | None, jobs: Sequence[Job]) -> None:
+    """Raises ConfigError for a report with the name of a picture, whether that exists yet or not."""
     if report is None:
         return
     taken = {location(path) for job in jobs for path in (job.source, job.output)}

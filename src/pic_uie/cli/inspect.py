@@ -36,12 +36,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Predicts on the native engine, runs the steps, and writes what was asked for."""
     kind = _check(arguments)
     from pic_uie import Enhancer
+    from pic_uie.batch.ledger import shown
     from pic_uie.images import read_rgb8
     from pic_uie.inspection.report import inspect
 
     enhancer = Enhancer(arguments.weights)
     picture = read_rgb8(arguments.image)
-    title = arguments.image.name if arguments.title is None else arguments.title
+    title = shown(arguments.image.name if arguments.title is None else arguments.title)
     inspection = inspect(picture, enhancer, title, arguments.max_side or None)
     if kind is not None:
         from pic_uie.inspection.sheet import render
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
             atomic_write(arguments.output, sheet)
         except OSError as error:
             raise ImageError(f"cannot write {arguments.output}: {error.strerror}") from error
-        print(f"wrote {arguments.output}", file=sys.stderr)
+        print(f"wrote {shown(arguments.output)}", file=sys.stderr)
     if arguments.json:
         print(inspection.to_json())
     return OK

@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # the reader of our output, as in `| head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return OK
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -60,6 +60,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(error, USAGE)
     except PicUieError as error:
         return _fail(error, FAILED)
+    except OSError as error:  # most likely standard output on a full disk: files that are read and written say more
+        _drop_output()
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(EnvironmentMissingError(f"{where}{error.strerror or error}"), ENVIRONMENT)
+
+
+def _drop_output() -> None:
+    """Lets what is still to be printed go nowhere, so that the interpreter does not stumble over it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(error: PicUieError, code: int) -> int:

@@ -10,6 +10,13 @@ def count(text: str) -> int:
     return _whole_number(text, 1, None)
 
 
+def thread_count(text: str) -> int:
+    """As many threads as the engine can use."""
+    from pic_uie.enhancer import MAX_THREADS
+
+    return _whole_number(text, 1, MAX_THREADS)
+
+
 def percentage(text: str) -> int:
     """A whole number from 1 to 100."""
     return _whole_number(text, 1, 100)

@@ -8,15 +8,18 @@ import sys
 from pathlib import Path
 
 from pic_uie.batch.ledger import Ledger, Outcome
-from pic_uie.batch.mapping import Job
-from pic_uie.batch.process import transform, write_result
-from pic_uie.batch.sources import is_folder
+from pic_uie.batch.mapping import Job, format_of, identity
+from pic_uie.batch.process import failed, transform, write_result
+from pic_uie.batch.sources import is_folder, is_taken
 from pic_uie.cli import engine, exit_codes
 from pic_uie.cli.display import say
+from pic_uie.cli.enhance import refuse_report_over_pictures
 from pic_uie.enhancer import default_threads
-from pic_uie.errors import ConfigError, ImageError, PicUieError
+from pic_uie.errors import ConfigError, ImageError
 from pic_uie.images.files import read_bytes, size_limit
-from pic_uie.images.formats import by_suffix
+
+_STANDARD_INPUT = 0
+_CHUNK_BYTES = 1 << 20
 
 
 def enhance_stream(arguments: argparse.Namespace) -> int:
@@ -26,11 +29,12 @@ def enhance_stream(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         print(f"{job.source} -> {job.output}")
         return exit_codes.OK
-    if not to_stdout and os.path.lexists(job.output) and not arguments.overwrite:
+    if not to_stdout and is_taken(job.output) and not arguments.overwrite:
         say(f"{job.output} exists already; --overwrite makes it again")
         return exit_codes.OK
     with Ledger(arguments.report) as ledger:
         outcome = Outcome(str(job.source), str(job.output))
+        failure = None
         try:
             data = _read(job.source, arguments.max_pixels)
             outcome.bytes_in = len(data)
@@ -39,11 +43,11 @@ def enhance_stream(arguments: argparse.Namespace) -> int:
             encoded = transform(data, enhancer, settings, outcome, job.file_format)
             _write(job.output, encoded, to_stdout, arguments.overwrite)
             outcome.bytes_out = len(encoded)
-        except PicUieError as error:
-            outcome.status, outcome.error = "failed", str(error)
-            raise
-        finally:
-            ledger.add(outcome)
+        except Exception as error:
+            failure = failed(outcome, error)
+        ledger.add(outcome)
+    if failure is not None:
+        raise failure
     return exit_codes.OK
 
 
@@ -55,9 +59,13 @@ def _job(arguments: argparse.Namespace) -> Job:
         raise ConfigError("a picture from standard input has no name: say where it goes with -o FILE or -o -")
     if output == "-" and sys.stdout.isatty() and not arguments.dry_run:
         raise ConfigError("-o - would write a picture to the terminal: redirect it, for example with > reef.jpg")
-    named = None if output == "-" else by_suffix(output)
-    file_format = arguments.format if arguments.format != "auto" else (named.name if named else None)
-    return Job(Path(source), Path(output), file_format)
+    asked = None if arguments.format == "auto" else arguments.format
+    job = Job(Path(source), Path(output), asked if output == "-" else format_of(output, asked))
+    refuse_report_over_pictures(arguments.report, [job])
+    existing = identity(job.output)
+    if existing is not None and existing == identity(_STANDARD_INPUT):
+        raise ConfigError(f"-o {output} is the source itself, which is never overwritten: choose another name")
+    return job
 
 
 def _read(source: Path, max_pixels: int) -> bytes:
@@ -66,11 +74,16 @@ def _read(source: Path, max_pixels: int) -> bytes:
             return read_bytes(source, max_pixels)
         except ImageError as error:
             raise ImageError(f"{source}: {error}") from error
-    limit = size_limit(max_pixels)
-    data = sys.stdin.buffer.read(limit + 1)
-    if len(data) > limit:
+    if sys.stdin is None:
+        raise ImageError("standard input is closed")
+    chunks: list[bytes] = []
+    limit = left = size_limit(max_pixels)
+    while left >= 0 and (chunk := sys.stdin.buffer.read(_CHUNK_BYTES)):
+        chunks.append(chunk)
+        left -= len(chunk)
+    if left < 0:
         raise ImageError(f"standard input gives more than {limit / 1e6:.0f} MB; if you trust it, raise --max-pixels")
-    return data
+    return b"".join(chunks)
 
 
 def _write(path: Path, data: bytes, to_stdout: bool, overwrite: bool) -> None:
