@@ -395,13 +395,15 @@ def test_enhance_takes_arrays_pil_images_and_paths(default_weights, tmp_path):
         pic_uie.enhance(Image.fromarray(array).convert("CMYK"))
     with pytest.raises(ValueError, match="got bytes"):
         pic_uie.enhance(b"")
-    images = pytest.importorskip("pic_uie.images")
-    if not hasattr(images, "read"):
-        pytest.skip("pic_uie.images cannot read files yet")
     path = tmp_path / "picture.png"
     Image.fromarray(array).save(path)
     np.testing.assert_array_equal(pic_uie.enhance(path, strength=0.5), wanted)
     np.testing.assert_array_equal(pic_uie.enhance(str(path), strength=0.5), wanted)
+    grey = array[:, :, 1:3]
+    Image.fromarray(grey, "LA").save(path)
+    result = pic_uie.enhance(path)
+    np.testing.assert_array_equal(result[:, :, 0], pic_uie.enhance(np.ascontiguousarray(grey[:, :, 0])))
+    np.testing.assert_array_equal(result[:, :, 1], grey[:, :, 1])
 
 
 def test_the_light_path_imports_nothing_heavy(tmp_path):

@@ -150,7 +150,10 @@ def enhance(img: Pixels | PilImage | str | Path, *, strength: float = 1.0) -> An
     if isinstance(img, (str, Path)):
         from pic_uie import images
 
-        return default_enhancer().enhance(images.read(img).pixels, strength=strength)
+        pixels = images.read(img).pixels
+        colours = pixels[:, :, :1] if pixels.shape[2] == 2 else pixels  # grey with alpha: alpha stays as it is
+        default_enhancer().enhance(colours, strength=strength, out=colours)
+        return pixels
     if hasattr(img, "getbands"):
         return _enhance_pil(img, strength)
     raise ValueError(f"expected a NumPy array, a PIL image or a path, got {type(img).__name__}")

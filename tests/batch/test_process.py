@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -163,7 +164,7 @@ def test_the_ledger_counts_and_reports(tmp_path):
 def test_a_report_that_cannot_be_written(tmp_path):
     with pytest.raises(EnvironmentMissingError, match="cannot write the report"):
         Ledger(tmp_path / "missing" / "run.jsonl")
-    with pytest.raises(EnvironmentMissingError, match="No space left"), Ledger("/dev/full") as ledger:
+    with pytest.raises(EnvironmentMissingError, match="No space left"), Ledger(Path("/dev/full")) as ledger:
         ledger.add(Outcome("a", "b"))
 
 

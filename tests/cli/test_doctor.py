@@ -1,10 +1,13 @@
 """`pic-uie doctor`."""
 
+import sys
+
 from pic_uie import weights
 from pic_uie.cli.exit_codes import ENVIRONMENT, OK
 from pic_uie.cli.main import main
 from pic_uie.config import ModelConfig
 from pic_uie.enhancer import instruction_sets
+from pic_uie.images import vips
 from samples import random_parameters
 
 
@@ -17,6 +20,18 @@ def test_doctor_names_the_instruction_set_that_runs(tmp_path, capsys):
     assert lines["instructions"].startswith(instruction_sets()[0])
     assert saved.short_hash in lines["weights"]
     assert lines["engine"] == "ready"
+    assert lines["formats"].startswith("JPEG, PNG, TIFF, WebP, BMP, AVIF")
+    assert lines["libvips"].startswith("8.")
+
+
+def test_doctor_needs_libvips(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyvips", None)
+    vips._load.cache_clear()
+    assert main(["doctor"]) == ENVIRONMENT
+    vips._load.cache_clear()
+    captured = capsys.readouterr()
+    assert "NOT READY" in captured.out
+    assert "pip install 'pyvips[binary]'" in captured.err
 
 
 def test_doctor_says_what_is_missing(tmp_path, capsys):

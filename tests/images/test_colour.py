@@ -8,7 +8,7 @@ from PIL import Image, ImageCms
 
 from pic_uie import Enhancer, images
 from pic_uie.batch.process import enhanced
-from pic_uie.images import Colour, Picture, colour, exif
+from pic_uie.images import Colour, Picture, colour, exif, vips
 from pic_uie.images.ifd import text
 from pic_uie.images.profiles import grey_profile, matrix_profile
 from pictures import (
@@ -128,6 +128,30 @@ def test_grey_profiles_are_converted_and_restored():
     assert again.mode == "L"
     assert again.info["icc_profile"] == profile
     assert np.abs(np.asarray(again).astype(int) - pixels[:, :, 0]).max() <= 1
+
+
+@pytest.mark.parametrize("name", [*PROFILES, "CMYK"])
+@pytest.mark.parametrize("bits", [8, 16])
+def test_strength_0_leaves_colours_that_srgb_has_no_room_for(enhancer, name, bits):
+    vivid = np.random.default_rng(1).integers(0, 256, (9, 11, 4), np.uint8)
+    if name == "CMYK":
+        data = saved(Image.fromarray(vivid, "CMYK"), "TIFF")
+    elif bits == 16:
+        raw = Picture(vivid[:, :, :3].astype(np.uint16) * 257 + 3, bits=16)
+        tagged = vips.with_block(vips.from_array(raw.pixels, "rgb"), "icc-profile-data", PROFILES[name])
+        data = tagged.tiffsave_buffer(keep="icc")
+    else:
+        data = saved(vivid, "PNG", icc_profile=PROFILES[name])
+    picture = images.read(data)
+    own = picture.colour.own.copy()
+    nothing = images.read(images.encode(enhanced(images.read(data), enhancer, 0.0), file_format="tiff"))
+    assert np.array_equal(nothing.colour.own, own)
+    full = images.read(images.encode(enhanced(images.read(data), enhancer, 1.0), file_format="tiff")).colour.own
+    half = images.read(images.encode(enhanced(images.read(data), enhancer, 0.5), file_format="tiff")).colour.own
+    levels = 1 if own.dtype == np.uint8 else 257
+    assert np.abs(full.astype(int) - own).max() > 30 * levels  # clipped to sRGB, and corrected
+    between = np.abs(half - (own + full.astype(float)) / 2)
+    assert np.quantile(between, 0.9) < 16 * levels  # the mean is taken in sRGB, where other curves are in use
 
 
 def test_alpha_passes_colour_management_untouched():

@@ -14,7 +14,7 @@ from PIL import Image
 
 from pic_uie import images
 from pic_uie.errors import ImageError
-from pic_uie.images import bmp, vips
+from pic_uie.images import bmp, ifd, vips
 from pictures import camera_exif, opened, reef, saved
 
 
@@ -166,6 +166,34 @@ def test_exif_bombs_are_bounded():
     assert images.read(data).metadata.exif is None
     assert opened(images.encode(images.read(data))).size == (64, 48)
     assert images.read(saved(reef(), "JPEG", exif=b"Exif\0\0" + camera_exif())).metadata.exif is not None
+
+
+def test_tags_that_share_their_bytes_take_no_more_memory_than_the_file():
+    rows = b"".join(struct.pack("<HHII", 0x9000 + tag, 7, 1_000_000, 8 + 2 + 300 * 12 + 4) for tag in range(300))
+    data = b"II*\0\x08\0\0\0" + struct.pack("<H", 300) + rows + bytes(4 + 1_000_000)
+    directory, _ = ifd.read_directory(data, 8, ifd.Layout("<"))
+    assert 0 < sum(len(entry.data) for entry in directory.values()) <= len(data)
+    with pytest.raises(ImageError):
+        images.read(data)
+
+
+def test_a_directory_beyond_all_bytes_is_damage():
+    with pytest.raises(ImageError, match="damaged TIFF"):
+        images.read(b"II+\0\x08\0\0\0" + struct.pack("<Q", 2**64 - 8) + bytes(64))
+
+
+@pytest.mark.parametrize(("kinds", "is_one"), [((0x020002, 0x020002), False), ((0x030000, 0x010001, 0), True)])
+def test_views_of_a_stereo_pair_are_refused_and_previews_are_not(kinds, is_one):
+    entries = b"".join(struct.pack("<IIIHH", kind, 100, 0, 0, 0) for kind in kinds)
+    table = struct.pack("<HHHII", 1, 0xB002, 7, len(entries), 8 + 2 + 12 + 4) + bytes(4)
+    payload = b"MPF\0II*\0\x08\0\0\0" + table + entries
+    plain = saved(reef(), "JPEG")
+    data = plain[:2] + struct.pack(">HH", 0xFFE2, len(payload) + 2) + payload + plain[2:]
+    if is_one:
+        assert images.read(data).pixels.shape == (48, 64, 3)
+    else:
+        with pytest.raises(ImageError, match="a JPEG with several views"):
+            images.read(data)
 
 
 def test_many_threads_may_be_the_first_to_read():

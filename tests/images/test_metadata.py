@@ -1,13 +1,19 @@
 """EXIF, GPS, XMP, ICC and resolution survive; --strip-metadata removes them all."""
 
+import hashlib
 import json
 import shutil
+import struct
 import subprocess
+import sys
+import zlib
 
 import numpy as np
 import pytest
+from PIL import IptcImagePlugin
 
 from pic_uie import images
+from pic_uie.errors import ImageError
 from pic_uie.images.profiles import matrix_profile
 from pictures import XMP, camera_exif, opened, reef, saved, srgb_profile
 
@@ -74,13 +80,138 @@ def test_xmp_and_profile_survive_between_all_formats(name, target):
     assert images.read(data).colour.profile == PROFILE
 
 
-def test_iptc_survives_for_jpeg():
-    record = b"\x1c\x02\x78\x00\x05coral"
-    resource = b"8BIM\x04\x04\x00\x00" + len(record).to_bytes(4, "big") + record
-    segment = b"Photoshop 3.0\0" + resource + b"\0" * (len(resource) % 2)
+def resource(number, data, name=b""):
+    """An image resource of Photoshop's."""
+    pascal = bytes([len(name)]) + name
+    pascal += b"\0" * (len(pascal) % 2)
+    return b"8BIM" + struct.pack(">H", number) + pascal + struct.pack(">I", len(data)) + data + b"\0" * (len(data) % 2)
+
+
+def jpeg_with(*segments):
     plain = saved(reef(), "JPEG")
-    tagged = plain[:2] + b"\xff\xed" + (len(segment) + 2).to_bytes(2, "big") + segment + plain[2:]
-    assert b"coral" in images.encode(images.read(tagged))
+    return plain[:2] + b"".join(struct.pack(">HH", m, len(p) + 2) + p for m, p in segments) + plain[2:]
+
+
+RECORDS = b"\x1c\x02\x19\x00\x04fish\x1c\x02\x78\x00\x05coral"
+CAPTIONED = {
+    "jpeg": jpeg_with((0xFFED, b"Photoshop 3.0\0" + resource(0x0404, RECORDS))),
+    "second resource": jpeg_with(
+        (0xFFED, b"Photoshop 3.0\0" + resource(0x0425, b"x" * 15, b"name") + resource(1028, RECORDS))
+    ),
+    "two segments": jpeg_with(
+        (0xFFED, b"Photoshop 3.0\0" + resource(0x0404, RECORDS)[:9]),
+        (0xFFED, b"Photoshop 3.0\0" + resource(0x0404, RECORDS)[9:]),
+    ),
+    "tiff": saved(reef(), "TIFF", tiffinfo={33723: RECORDS}),
+}
+
+
+@pytest.mark.parametrize("source", CAPTIONED)
+@pytest.mark.parametrize("target", ["jpeg", "tiff"])
+def test_iptc_survives_between_jpeg_and_tiff(source, target):
+    data = images.encode(images.read(CAPTIONED[source]), file_format=target, software=SOFTWARE)
+    assert IptcImagePlugin.getiptcinfo(opened(data)) == {(2, 25): b"fish", (2, 120): b"coral"}
+    again = images.encode(images.read(data), file_format="jpeg")
+    assert IptcImagePlugin.getiptcinfo(opened(again)) == {(2, 25): b"fish", (2, 120): b"coral"}
+    assert b"coral" not in images.encode(images.read(data), file_format=target, keep_metadata=False)
+
+
+def test_large_iptc_is_spread_over_segments_and_thumbnails_of_photoshop_are_dropped():
+    long = b"\x1c\x02\x78\x80\x04\x00\x01\x86\xa0" + b"c" * 100_000
+    block = b"Photoshop 3.0\0" + resource(0x040C, b"old thumbnail") + resource(0x0404, long)
+    picture = images.Picture(reef(), metadata=images.Metadata(iptc=block))
+    data = images.encode(picture, file_format="jpeg")
+    assert opened(data).info["photoshop"]
+    assert images.read(data).metadata.iptc == b"Photoshop 3.0\0" + resource(0x0404, long)
+
+
+def test_damaged_iptc_is_no_reason_to_fail():
+    for cut in range(0, 60, 7):
+        block = (b"Photoshop 3.0\0" + resource(0x0404, RECORDS, b"name"))[: 14 + cut]
+        picture = images.Picture(reef(), metadata=images.Metadata(iptc=block))
+        for target in ("jpeg", "tiff"):
+            assert opened(images.encode(picture, file_format=target)).size == (64, 48)
+
+
+def behind_the_pixels(data, *chunks):
+    """Moves chunks of a PNG to where the format allows them too: between the last IDAT and IEND."""
+    end = data.index(b"IEND") - 4
+    written = b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks
+    )
+    return data[:end] + written + data[end:]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_exif_and_xmp_behind_the_pixels_of_a_png_are_found(compressed):
+    text = b"\1\0\0\0" + zlib.compress(XMP) if compressed else b"\0\0\0\0" + XMP
+    chunks = ((b"eXIf", camera_exif()), (b"iTXt", b"XML:com.adobe.xmp\0" + text))
+    picture = images.read(behind_the_pixels(saved(reef(), "PNG"), *chunks))
+    assert picture.pixels.shape == (64, 48, 3)  # orientation 6 was applied
+    result = images.encode(picture)
+    assert opened(result).getexif()[0x010F] == "Nauticam"
+    assert b'tiff:Orientation="1"' in result
+
+
+@pytest.mark.parametrize("text", [b"", b"\0", b"\0\0\0", b"\1\0\0\0no zlib"])
+def test_a_broken_text_behind_the_pixels_is_no_xmp(text):
+    data = behind_the_pixels(saved(reef(), "PNG"), (b"iTXt", b"XML:com.adobe.xmp\0" + text))
+    assert images.read(data).metadata.xmp is None
+
+
+def test_a_maker_note_far_inside_a_tiff_does_not_swell_other_formats():
+    first = images.read(saved(reef(), "JPEG", exif=b"Exif\0\0" + camera_exif()))
+    big = images.Picture(np.random.default_rng(0).integers(0, 256, (800, 800, 3), np.uint8), metadata=first.metadata)
+    picture = images.read(images.encode(big, file_format="tiff"))  # its EXIF lies behind 2 MB of pixels
+    assert len(picture.metadata.exif) < 2000
+    assert opened(images.encode(picture, file_format="png")).getexif().get_ifd(0x8769)[0x927C] == b"MAKER\0\1\2\3" * 11
+
+
+def extended_xmp():
+    """A packet that goes on in two more segments."""
+    rest = b"<x:xmpmeta>" + b"h" * 70_000 + b"</x:xmpmeta>"
+    guid = hashlib.md5(rest).hexdigest().upper().encode()  # noqa: S324 (the format asks for it)
+    head = b"http://ns.adobe.com/xmp/extension/\0" + guid + struct.pack(">I", len(rest))
+    parts = [head + struct.pack(">I", at) + rest[at : at + 65_000] for at in range(0, len(rest), 65_000)]
+    return [b"http://ns.adobe.com/xap/1.0/\0" + XMP, *parts]
+
+
+def test_extended_xmp_stays_in_a_jpeg():
+    segments = extended_xmp()
+    picture = images.read(jpeg_with(*((0xFFE1, segment) for segment in segments)))
+    data = images.encode(picture)
+    assert all(segment in data for segment in segments[1:])
+    assert b"xmp/extension" not in images.encode(picture, keep_metadata=False)
+    assert images.losses(picture) == ()
+    assert images.losses(picture, "png") == ("PNG has no place for its extended XMP",)
+
+
+def test_xmp_beyond_a_jpeg_segment_is_an_error_with_a_way_out():
+    picture = images.Picture(reef(), metadata=images.Metadata(xmp=XMP + b" " * 70_000))
+    assert images.read(images.encode(picture, file_format="png")).metadata.xmp
+    with pytest.raises(ImageError, match=r"XMP of 7\d+ bytes: JPEG has no more room; try --format png"):
+        images.encode(picture, file_format="jpeg")
+    assert opened(images.encode(picture, file_format="jpeg", keep_metadata=False)).size == (64, 48)
+
+
+def test_losses_are_named():
+    everything = images.Picture(
+        reef(channels=4, dtype=np.uint16), bits=16, metadata=images.Metadata(xmp=XMP, iptc=RECORDS)
+    )
+    assert images.losses(everything, "tiff") == ()
+    assert [words.split("its ")[1] for words in images.losses(everything, "png")] == ["IPTC records"]
+    assert [words.split("its ")[1][:8] for words in images.losses(everything, "jpeg")] == ["transpar", "16 bits,"]
+    assert [words.split("its ")[1] for words in images.losses(everything, "bmp")][-1] == "metadata"
+    assert len(images.losses(everything, "jpeg", keep_metadata=False)) == 2
+
+
+def test_a_tiff_beyond_four_gigabytes_can_be_written_without_metadata(monkeypatch):
+    monkeypatch.setattr(sys.modules["pic_uie.images.encode"], "_BIGTIFF_BYTES", 100)
+    with pytest.raises(ImageError, match="beyond 4 GB; use --strip-metadata"):
+        images.encode(images.Picture(reef()), file_format="tiff", software=SOFTWARE)
+    data = images.encode(images.Picture(reef()), file_format="tiff", keep_metadata=False)
+    assert data[2] == 43
+    assert np.array_equal(images.read(data).pixels, reef())
 
 
 def test_an_srgb_profile_is_kept_as_it_is():

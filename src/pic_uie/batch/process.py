@@ -137,7 +137,8 @@ def transform(
         with _timed(outcome, "decode"):
             picture = undecoded.decode()
         del undecoded
-        outcome.width, outcome.height, outcome.notes = picture.width, picture.height, picture.notes
+        outcome.width, outcome.height = picture.width, picture.height
+        outcome.notes = picture.notes + images.losses(picture, file_format, keep_metadata=settings.keep_metadata)
         check()
         with _timed(outcome, "enhance"):
             picture = enhanced(picture, enhancer, settings.strength)
@@ -154,6 +155,7 @@ def transform(
 
 def enhanced(picture: Picture, enhancer: ArrayEnhancer, strength: float) -> Picture:
     """Enhances the colours of a picture, in place; alpha stays as it is."""
+    picture = images.with_remainder(picture, 1.0 - strength)
     pixels = picture.pixels
     try:
         if pixels.shape[2] == 2:  # grey with alpha, which the engine does not know

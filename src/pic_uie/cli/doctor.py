@@ -32,12 +32,35 @@ def run(arguments: argparse.Namespace) -> int:
         found = importlib.util.find_spec(package) is not None
         show(package, importlib.metadata.version(package) if found else f"not installed (only for {purpose})")
     try:
+        check_decoders()
         check_engine(arguments.weights)
     except PicUieError as error:
         show("engine", "NOT READY")
         print(f"pic-uie: {error}", file=sys.stderr)
         return ENVIRONMENT
     return OK
+
+
+def check_decoders() -> None:
+    """Says which formats this build of libvips reads and writes, by decoding and encoding a picture in each."""
+    import numpy as np
+
+    from pic_uie.errors import ImageError
+    from pic_uie.images import FORMATS, Picture, decode, encode, vips
+
+    library = vips.library()
+    show("libvips", ".".join(str(library.version(part)) for part in range(3)))
+    ready, missing = [], []
+    for name, kind in FORMATS.items():
+        try:
+            decode(encode(Picture(np.full((16, 16, 3), 99, np.uint8)), file_format=name))
+            ready.append(kind.title)
+        except ImageError:
+            missing.append(kind.title)
+    show(
+        "formats",
+        ", ".join(ready) + (f" (not read or not written by this libvips: {', '.join(missing)})" if missing else ""),
+    )
 
 
 def check_engine(path: str | None) -> None:

@@ -15,7 +15,7 @@ from pic_uie.errors import ImageError
 from pic_uie.files import atomic_write
 from pic_uie.images.colour import flattened
 from pic_uie.images.decode import MAX_PIXELS, Undecoded, decode, inspect
-from pic_uie.images.encode import DEFAULT_QUALITY, encode
+from pic_uie.images.encode import DEFAULT_QUALITY, encode, losses, with_remainder
 from pic_uie.images.files import read_bytes
 from pic_uie.images.formats import FORMATS, Format, by_suffix, sniff
 from pic_uie.images.picture import Colour, Metadata, Picture, Pixels
@@ -33,9 +33,11 @@ __all__ = [
     "decode",
     "encode",
     "inspect",
+    "losses",
     "read",
     "read_rgb8",
     "sniff",
+    "with_remainder",
     "write",
 ]
 

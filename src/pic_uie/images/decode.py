@@ -23,6 +23,7 @@ _LOADERS = {"jpeg": "jpegload", "png": "pngload", "tiff": "tiffload", "webp": "w
 _LOADERS |= {"avif": "heifload", "heic": "heifload"}
 _SPACES: dict[str, Space] = {"b-w": "grey", "grey16": "grey", "srgb": "rgb", "rgb16": "rgb", "cmyk": "cmyk"}
 _SEQUENCE_BRANDS = (b"avis", b"msf1", b"hevc", b"hevx")
+_SEVERAL = {"tiff": "several pages", "jpeg": "several views (a stereo pair or panorama)"}
 _COLOUR_CHANNELS: dict[Space, int] = {"grey": 1, "rgb": 3, "cmyk": 4}
 
 
@@ -52,7 +53,7 @@ def inspect(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Undecoded:
         return Undecoded(kind, width, height, lambda: bmp.decode(data))
     facts = _FACTS.get(kind.name, _no_facts)(data)
     if facts.frames > 1 or head[8:12] in _SEQUENCE_BRANDS:
-        what = "several pages" if kind is formats.TIFF else "several frames (an animation)"
+        what = _SEVERAL.get(kind.name, "several frames (an animation)")
         raise ImageError(f"a {kind.title} with {what}: only single pictures can be enhanced; extract them first")
     with vips.errors_as_image_errors(f"damaged {kind.title}"):
         image = _open(kind, data, facts)
@@ -109,7 +110,8 @@ def _decode(kind: Format, image: Any, facts: Facts) -> Picture:
             "8 or 16 bits of grey, RGB or CMYK with at most one alpha channel can be read"
         )
     exif, notes = _exif(kind, vips.block(image, "exif-data"), facts)
-    xmp, iptc = vips.block(image, "xmp-data"), vips.block(image, "iptc-data")
+    found = facts.metadata
+    xmp = found.xmp or vips.block(image, "xmp-data")
     profile = vips.block(image, "icc-profile-data")
     coding = facts.coding
     if kind in (formats.AVIF, formats.HEIC) and image.get_typeof("bits-per-sample"):
@@ -118,15 +120,14 @@ def _decode(kind: Format, image: Any, facts: Facts) -> Picture:
     with vips.errors_as_image_errors(f"damaged {kind.title}"):
         pixels = vips.to_array(image)
     bits = 8 * pixels.itemsize
-    pixels, own_colour, colour_notes = _managed(pixels, channels, space, profile, exif)
     # libheif turns the picture itself; everyone else leaves it to us
     orientation = exif.orientation if exif and kind not in (formats.AVIF, formats.HEIC) else 1
-    pixels = upright(pixels, orientation)
-    dpi = plausible(facts.dpi) or plausible(exif.dpi if exif else None)
+    pixels, own_colour, colour_notes = _managed(upright(pixels, orientation), channels, space, profile, exif)
+    dpi = plausible(found.dpi) or plausible(exif.dpi if exif else None)
     if dpi and orientation > 4:
         dpi = dpi[1], dpi[0]
     block = exif_tree.serialise(exif) if exif else None
-    metadata = Metadata(block, xmp, iptc, dpi)
+    metadata = Metadata(block, xmp, found.xmp_extension if xmp else (), found.iptc, dpi)
     return Picture(pixels, kind.name, bits, metadata, own_colour, coding, notes + colour_notes)
 
 
@@ -158,11 +159,11 @@ def _managed(
     converted = colour.to_srgb(own, space, profile)
     if alpha.shape[2]:
         converted = np.concatenate([converted, colour.deepened(alpha)], axis=2)
-    return converted, Colour(space, profile, converted=True), notes
+    return converted, Colour(space, profile, converted=True, own=own), notes
 
 
 def _exif(kind: Format, block: bytes | None, facts: Facts) -> tuple[exif_tree.Exif | None, tuple[str, ...]]:
-    block = facts.exif or block
+    block = facts.metadata.exif or block
     if block is None:
         return None, ()
     if kind in (formats.AVIF, formats.HEIC) and block[4:10] == EXIF_PREFIX:

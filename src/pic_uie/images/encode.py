@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pic_uie.errors import ImageError
-from pic_uie.images import bmp, colour, formats, jpeg, png, tiff, vips, webp
+from pic_uie.images import bmp, colour, formats, iptc, jpeg, png, tiff, vips, webp
 from pic_uie.images import exif as exif_tree
 from pic_uie.images.exif import Exif
 from pic_uie.images.formats import FORMATS, Format
 from pic_uie.images.ifd import IfdError
-from pic_uie.images.picture import Colour, Picture, Pixels, Space
+from pic_uie.images.picture import Colour, Metadata, Picture, Pixels, Space
 
 DEFAULT_QUALITY = 95
 _PNG_COMPRESSION = 4  # a third faster than zlib's 6 for 2 % more bytes
@@ -46,23 +47,52 @@ def encode(
     if kind is formats.BMP:
         return bmp.encode(_without_grey_alpha(pixels), dpi)
     image = vips.from_array(pixels, own_colour.space)
-    xmp = upright_xmp(picture.metadata.xmp) if picture.metadata.xmp and keep_metadata else None
+    kept = picture.metadata if keep_metadata else Metadata()
+    xmp = upright_xmp(kept.xmp) if kept.xmp else None
     if keep_metadata:
-        image = _with_blocks(image, own_colour.profile, picture.metadata.iptc, None if kind is formats.PNG else xmp)
+        image = _with_blocks(image, own_colour.profile, None if kind in (formats.JPEG, formats.PNG) else xmp)
     exif = _exif(picture, software, kind) if keep_metadata else None
     with vips.errors_as_image_errors(f"cannot encode {kind.title}"):
         if kind in (formats.AVIF, formats.HEIC):
             return _save_heif(kind, image, picture, quality, exif, dpi)
         data = _save(kind, image, picture, quality)
     if kind is formats.JPEG:
-        return jpeg.with_header(data, _jpeg_exif(exif), dpi)
+        return jpeg.with_header(data, replace(kept, exif=_jpeg_exif(exif), xmp=xmp))
     if kind is formats.PNG:
         return png.with_header(data, exif_tree.serialise(exif) if exif else None, xmp, dpi)
     if kind is formats.TIFF:
-        return tiff.with_exif(data, exif or Exif())
+        return tiff.with_exif(data, exif or Exif(), iptc.records(kept.iptc) if kept.iptc else None)
     if exif is None:
         return data
     return webp.with_exif(data, exif_tree.serialise(exif), picture.width, picture.height, picture.has_alpha)
+
+
+def losses(picture: Picture, file_format: str | None = None, *, keep_metadata: bool = True) -> tuple[str, ...]:
+    """Says what of a picture a format has no place for; arguments as for `encode`."""
+    kind, metadata = FORMATS[file_format or picture.format], picture.metadata
+    described = (metadata.exif, metadata.xmp, metadata.iptc, picture.colour.profile)
+    lost = {
+        "transparency, which was put on white": picture.has_alpha and not kind.alpha,
+        "16 bits, which were rounded to 8": picture.bits > 8 and not kind.deep,
+        "metadata": keep_metadata and kind is formats.BMP and any(described),
+        "IPTC records": keep_metadata and bool(metadata.iptc) and kind not in (formats.JPEG, formats.TIFF, formats.BMP),
+        "extended XMP": keep_metadata and bool(metadata.xmp_extension) and kind not in (formats.JPEG, formats.BMP),
+    }
+    return tuple(f"{kind.title} has no place for its {what}" for what, is_lost in lost.items() if is_lost)
+
+
+def with_remainder(picture: Picture, share: float) -> Picture:
+    """Returns the picture so that `encode` adds `share` of what the way to sRGB and back changes in its own channels.
+
+    With all of it, and with the same pixels, the file's own samples come back.
+    """
+    own = picture.colour
+    if own.own is None or own.profile is None or share == 0.0:
+        return picture
+    colours = np.ascontiguousarray(picture.pixels[:, :, : picture.pixels.shape[2] - picture.has_alpha])
+    back = colour.from_srgb(colours, own.space, own.profile, picture.bits)
+    remainder = np.float32(share) * (own.own.astype(np.float32) - back)
+    return replace(picture, colour=replace(own, remainder=remainder))
 
 
 def _stored(picture: Picture, kind: Format, keep_metadata: bool) -> tuple[Pixels, Colour]:
@@ -76,6 +106,10 @@ def _stored(picture: Picture, kind: Format, keep_metadata: bool) -> tuple[Pixels
     if own.converted and own.profile and has_profile:
         alpha = pixels[:, :, colours:]
         back = colour.from_srgb(np.ascontiguousarray(pixels[:, :, :colours]), own.space, own.profile, bits)
+        if own.remainder is not None:
+            top = np.iinfo(back.dtype).max
+            scale = np.float32(top / (2**picture.bits - 1))
+            back = np.rint(np.clip(back + scale * own.remainder, 0, top)).astype(back.dtype)
         stored: Pixels = np.concatenate([back, _at(alpha, bits)], axis=2) if alpha.shape[2] else back
         return stored, own
     space: Space = "grey" if colours == 1 else "rgb"
@@ -84,15 +118,16 @@ def _stored(picture: Picture, kind: Format, keep_metadata: bool) -> tuple[Pixels
     return np.ascontiguousarray(_at(pixels, bits)), Colour(space, profile if has_profile or own.converted else None)
 
 
-def _with_blocks(image: Any, profile: bytes | None, iptc: bytes | None, xmp: bytes | None) -> Any:
-    for name, block in (("icc-profile-data", profile), ("iptc-data", iptc), ("xmp-data", xmp)):
+def _with_blocks(image: Any, profile: bytes | None, xmp: bytes | None) -> Any:
+    for name, block in (("icc-profile-data", profile), ("xmp-data", xmp)):
         if block:
             image = vips.with_block(image, name, block)
     return image
 
 
 def _save(kind: Format, image: Any, picture: Picture, quality: int | None) -> bytes:
-    keep, coding = "icc|xmp|iptc", picture.coding  # EXIF is ours: libvips would rewrite it and lose maker notes
+    # EXIF and IPTC are ours: libvips would lose maker notes and cut records short
+    keep, coding = "icc|xmp", picture.coding
     if kind is formats.JPEG:
         own = coding.quality if picture.format == "jpeg" else None
         subsampled = coding.subsampled if picture.format == "jpeg" else False

@@ -128,6 +128,11 @@ def refreshed(exif: Exif, width: int, height: int, software: str | None, dpi: tu
     return replace(exif, main=main, photo=photo)
 
 
+def unpinned(exif: Exif) -> Exif:
+    """Returns the tree with a maker note that may lie anywhere: its byte in a TIFF file says nothing about a block."""
+    return replace(exif, photo={tag: replace(entry, offset=0) for tag, entry in exif.photo.items()})
+
+
 def serialise(exif: Exif, limit: int | None = None) -> bytes:
     """Returns the block; beyond `limit` bytes the maker note is moved, then dropped.
 

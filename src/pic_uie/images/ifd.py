@@ -10,7 +10,7 @@ _SWAP_UNITS = TYPE_SIZES | {5: 4, 10: 4}  # a rational is two 32-bit numbers
 MAX_ENTRIES = 4096
 MAX_VALUE_BYTES = 16 << 20
 
-ASCII, SHORT, LONG, RATIONAL = 2, 3, 4, 5
+ASCII, SHORT, LONG, RATIONAL, UNDEFINED = 2, 3, 4, 5, 7
 
 
 class IfdError(ValueError):
@@ -66,7 +66,8 @@ def read_header(data: bytes) -> tuple[Layout, int]:
 def read_directory(data: bytes, offset: int, layout: Layout) -> tuple[Directory, int]:
     """Reads the directory at `offset`; returns its entries by tag and the offset of the next directory (0: none).
 
-    Entries with a value outside `data` or of an unknown type are left out; a table outside `data` raises IfdError.
+    Entries with a value outside `data` or of an unknown type are left out, and so are values that add up to more bytes
+    than `data` has; a table outside `data` raises IfdError.
     """
     head, row, tail = ("Q", "HHQ8s", "Q") if layout.big else ("H", "HHI4s", "I")
     try:
@@ -78,15 +79,17 @@ def read_directory(data: bytes, offset: int, layout: Layout) -> tuple[Directory,
         rows = [struct.unpack_from(layout.order + row, data, at + size * i) for i in range(count)]
         after = at + size * count
         following = struct.unpack_from(layout.order + tail, data, after)[0] if after + 4 <= len(data) else 0
-    except struct.error as error:
+    except (struct.error, OverflowError) as error:
         raise IfdError(f"a directory at byte {offset} lies outside the data") from error
     entries: Directory = {}
+    budget = len(data)  # tags that share their bytes must not add up to more than there are
     for index, (tag, kind, number, inline) in enumerate(rows):
         length = TYPE_SIZES.get(kind, 0) * number
         position = at + size * index + (12 if layout.big else 8)
         if length > layout.inline_bytes:
             position = int.from_bytes(inline, "little" if layout.order == "<" else "big")
-        if 0 < length <= MAX_VALUE_BYTES and position + length <= len(data):
+        if 0 < length <= min(MAX_VALUE_BYTES, budget) and position + length <= len(data):
+            budget -= length
             entries[tag] = Entry(kind, number, data[position : position + length], position)
     return entries, int(following)
 
@@ -128,6 +131,11 @@ def text(value: str) -> Entry:
     """Returns an ASCII entry."""
     data = value.encode("ascii", "replace") + b"\0"
     return Entry(ASCII, len(data), data)
+
+
+def raw(value: bytes) -> Entry:
+    """Returns an entry of plain bytes."""
+    return Entry(UNDEFINED, len(value), value)
 
 
 def short(value: int, order: str) -> Entry:

@@ -1,4 +1,4 @@
-"""JPEG segments: quality, subsampling and resolution read from the header; EXIF and resolution written into it."""
+"""JPEG segments: quality, subsampling, resolution and metadata read from the header; metadata written into it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from pic_uie.images.picture import Coding, Facts
+from pic_uie.errors import ImageError
+from pic_uie.images import ifd, iptc
+from pic_uie.images.picture import Coding, Facts, Metadata
 
 MAX_SEGMENT = 65533
 EXIF_PREFIX = b"Exif\0\0"
+_XMP = b"http://ns.adobe.com/xap/1.0/\0"
+_XMP_EXTENSION = b"http://ns.adobe.com/xmp/extension/\0"
+_MULTI_PICTURE, _MP_ENTRIES, _MULTI_VIEW = b"MPF\0", 0xB002, 2  # CIPA DC-007
 _STANDALONE = {0x01, *range(0xD0, 0xD9)}
 _FRAMES = {0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF}
 
@@ -32,6 +37,7 @@ def facts(data: bytes) -> Facts:
     quality: int | None = None
     subsampled: bool | None = None
     dpi: tuple[float, float] | None = None
+    frames, photoshop, extension = 1, b"", list[bytes]()
     for marker, payload in _segments(data):
         if marker == 0xDB and quality is None:
             table = _first_table(payload)
@@ -44,7 +50,14 @@ def facts(data: bytes) -> Facts:
             unit, x, y = struct.unpack_from(">BHH", payload, 7)
             scale = {1: 1.0, 2: 2.54}.get(unit)
             dpi = (x * scale, y * scale) if scale and x and y else None
-    return Facts(dpi=dpi, coding=Coding(quality=quality, subsampled=subsampled))
+        elif marker == 0xE1 and payload.startswith(_XMP_EXTENSION):
+            extension.append(payload)
+        elif marker == 0xE2 and payload.startswith(_MULTI_PICTURE):
+            frames = max(1, _views(payload.removeprefix(_MULTI_PICTURE)))
+        elif marker == 0xED and payload.startswith(iptc.PHOTOSHOP):
+            photoshop += payload.removeprefix(iptc.PHOTOSHOP)  # a large block is spread over several segments
+    metadata = Metadata(xmp_extension=tuple(extension), iptc=iptc.PHOTOSHOP + photoshop if photoshop else None, dpi=dpi)
+    return Facts(frames, metadata=metadata, coding=Coding(quality=quality, subsampled=subsampled))
 
 
 def nearest_quality(table: NDArray[np.int64]) -> int:
@@ -52,17 +65,48 @@ def nearest_quality(table: NDArray[np.int64]) -> int:
     return 1 + int(np.abs(_tables_by_quality() - table).sum(axis=1).argmin())
 
 
-def with_header(data: bytes, exif: bytes | None, dpi: tuple[float, float] | None) -> bytes:
-    """Returns the JPEG that libvips wrote with `dpi` (or none) in its JFIF header and with EXIF behind that."""
+def with_header(data: bytes, metadata: Metadata) -> bytes:
+    """Returns the JPEG that libvips wrote with the resolution (or none) in its JFIF header, the rest behind that.
+
+    Raises:
+        ImageError: The XMP packet is larger than a segment.
+    """
+    dpi = metadata.dpi
     first = struct.unpack_from(">H", data, 4)[0] + 4 if data[3] == 0xE0 else 2  # end of the JFIF segment
     jfif = bytearray(data[2:first])
     if jfif[4:9] == b"JFIF\0":
         x, y = (round(value) for value in dpi) if dpi else (1, 1)
         struct.pack_into(">BHH", jfif, 11, 1 if dpi else 0, min(max(x, 1), 65535), min(max(y, 1), 65535))
-    segment = b""
-    if exif is not None:
-        segment = b"\xff\xe1" + struct.pack(">H", 2 + len(EXIF_PREFIX) + len(exif)) + EXIF_PREFIX + exif
-    return b"".join((data[:2], jfif, segment, memoryview(data)[first:]))
+    segments: list[bytes] = []
+    if metadata.exif is not None:
+        segments.append(_segment(0xE1, EXIF_PREFIX + metadata.exif))
+    if metadata.xmp is not None:
+        segments += [_segment(0xE1, _XMP + metadata.xmp), *(_segment(0xE1, part) for part in metadata.xmp_extension)]
+    if metadata.iptc is not None:
+        resources = iptc.photoshop_block(metadata.iptc).removeprefix(iptc.PHOTOSHOP)
+        room = MAX_SEGMENT - len(iptc.PHOTOSHOP)
+        parts = (resources[at : at + room] for at in range(0, len(resources), room))
+        segments += [_segment(0xED, iptc.PHOTOSHOP + part) for part in parts]
+    return b"".join((data[:2], jfif, *segments, memoryview(data)[first:]))
+
+
+def _segment(marker: int, payload: bytes) -> bytes:
+    if len(payload) > MAX_SEGMENT:
+        raise ImageError(
+            f"XMP of {len(payload)} bytes: JPEG has no more room; try --format png, --format tiff or --strip-metadata"
+        )
+    return struct.pack(">BBH", 0xFF, marker, 2 + len(payload)) + payload
+
+
+def _views(index: bytes) -> int:
+    """Counts the views of a stereo pair or panorama; previews and gain maps, which many cameras add, are none."""
+    try:
+        layout, offset = ifd.read_header(index)
+        entries = ifd.read_directory(index, offset, layout)[0][_MP_ENTRIES].data
+    except (ifd.IfdError, KeyError):
+        return 1
+    attributes = (struct.unpack_from(layout.order + "I", entries, at)[0] for at in range(0, len(entries) - 15, 16))
+    return sum(attribute >> 16 & 0xFF == _MULTI_VIEW for attribute in attributes)
 
 
 def _segments(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -27,12 +27,14 @@ class Metadata:
     Attributes:
         exif: The TIFF-structured block, without any container's prefix.
         xmp: The XMP packet.
-        iptc: The IPTC (JPEG APP13) block.
+        xmp_extension: The segments of a JPEG that go on where the packet has no more room.
+        iptc: The IPTC records, bare or in a block of Photoshop's.
         dpi: Horizontal and vertical dots per inch, where the file gives them.
     """
 
     exif: bytes | None = None
     xmp: bytes | None = None
+    xmp_extension: tuple[bytes, ...] = ()
     iptc: bytes | None = None
     dpi: Resolution | None = None
 
@@ -45,11 +47,15 @@ class Colour:
         space: The channels of the file.
         profile: The ICC profile that describes them (None: sRGB is meant).
         converted: Whether `pixels` were converted from that profile and must be converted back.
+        own: If they were, the colour channels as the file has them.
+        remainder: What is added to the channels that were converted back: a share of what sRGB has no room for.
     """
 
     space: Space = "rgb"
     profile: bytes | None = None
     converted: bool = False
+    own: Pixels | None = field(default=None, compare=False, repr=False)
+    remainder: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -124,13 +130,11 @@ class Facts:
     Attributes:
         frames: Pictures in the file that are not thumbnails.
         page: Which one of a TIFF's pages is the picture.
-        exif: The EXIF block where libvips does not hand it out.
-        dpi: Resolution in dots per inch.
+        metadata: What libvips does not hand out, or not soundly.
         coding: Compression.
     """
 
     frames: int = 1
     page: int = 0
-    exif: bytes | None = None
-    dpi: Resolution | None = None
+    metadata: Metadata = field(default_factory=Metadata)
     coding: Coding = field(default_factory=Coding)

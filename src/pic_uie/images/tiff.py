@@ -1,4 +1,4 @@
-"""TIFF: pages, compression and EXIF, which libvips neither hands out nor writes."""
+"""TIFF: pages, compression, and EXIF and IPTC, which libvips neither hands out nor writes soundly."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pic_uie.errors import ImageError
 from pic_uie.images import exif as exif_tree
 from pic_uie.images import ifd
 from pic_uie.images.exif import Exif
-from pic_uie.images.picture import Coding, Facts
+from pic_uie.images.picture import Coding, Facts, Metadata
 
-_SUBFILE, _COMPRESSION, _DNG_VERSION = 254, 259, 50706
+_SUBFILE, _COMPRESSION, _IPTC, _DNG_VERSION = 254, 259, 33723, 50706
 _COMPRESSIONS = {1: "none", 5: "lzw", 7: "jpeg", 8: "deflate", 32946: "deflate", 32773: "packbits", 50000: "zstd"}
 _MAX_PAGES = 4096
 
@@ -20,29 +20,33 @@ def facts(data: bytes) -> Facts:
     """Walks the pages; thumbnails and pyramid levels ("reduced resolution") do not count as pages."""
     try:
         layout, offset = ifd.read_header(data)
-        pages: list[ifd.Directory] = []
+        main: ifd.Directory = {}
+        full: list[int] = []
         seen: set[int] = set()
-        while offset and offset not in seen and len(pages) < _MAX_PAGES:
+        while offset and offset not in seen and len(seen) < _MAX_PAGES:
             seen.add(offset)
             page, offset = ifd.read_directory(data, offset, layout)
-            pages.append(page)
+            if _DNG_VERSION in page:
+                raise ImageError("a camera raw file (DNG): develop it to TIFF or JPEG first")
+            if not _number(page, _SUBFILE, layout) & 1:
+                full.append(len(seen) - 1)
+                main = main or page
     except ifd.IfdError as error:
         raise ImageError(f"damaged TIFF: {error}") from error
-    if any(_DNG_VERSION in page for page in pages):
-        raise ImageError("a camera raw file (DNG): develop it to TIFF or JPEG first")
-    full = [index for index, page in enumerate(pages) if not _number(page, _SUBFILE, layout) & 1]
     if not full:
         raise ImageError("a TIFF with nothing but a preview (a camera raw file?): develop it to TIFF or JPEG first")
-    main = pages[full[0]]
-    tree = exif_tree.from_directory(data, main, layout)
+    tree = exif_tree.unpinned(exif_tree.from_directory(data, main, layout))
     block = exif_tree.serialise(tree) if tree.main or tree.photo or tree.gps else None
+    iptc = main[_IPTC].data if _IPTC in main else None
     compression = _COMPRESSIONS.get(_number(main, _COMPRESSION, layout))
-    return Facts(len(full), full[0], block, tree.dpi, Coding(compression=compression))
+    return Facts(len(full), full[0], Metadata(exif=block, iptc=iptc, dpi=tree.dpi), Coding(compression=compression))
 
 
-def with_exif(data: bytes, tree: Exif) -> bytes:
-    """Returns the TIFF that libvips wrote with a new main directory at its end: libvips's tags and those of `tree`."""
+def with_exif(data: bytes, tree: Exif, iptc: bytes | None) -> bytes:
+    """Returns the TIFF that libvips wrote with a new main directory at its end: libvips's tags, `tree` and IPTC."""
     layout, offset = ifd.read_header(data)
+    if layout.big and tree == Exif() and iptc is None:
+        return data
     if layout.big:
         raise ImageError("EXIF cannot be kept in a TIFF beyond 4 GB; use --strip-metadata or --format png")
     written, _ = ifd.read_directory(data, offset, layout)
@@ -55,6 +59,8 @@ def with_exif(data: bytes, tree: Exif) -> bytes:
         unknown = ifd.rational(1, layout.order)
         own |= {exif_tree.X_RESOLUTION: unknown, exif_tree.Y_RESOLUTION: unknown}
         own[exif_tree.RESOLUTION_UNIT] = ifd.short(1, layout.order)
+    if iptc is not None:
+        own[_IPTC] = ifd.raw(iptc)
     start = len(data) + len(data) % 2
     body = exif_tree.tables(tree, start, own, {tag: entry.offset for tag, entry in own.items() if entry.offset})
     head = data[:4] + struct.pack(layout.order + "I", start)
