@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
-SOURCES := pyproject.toml constraints.txt $(wildcard CMakeLists.txt native/*)
+SOURCES := pyproject.toml constraints.txt $(wildcard CMakeLists.txt native/* native/training/*)
 
 .PHONY: demo test lint types pytest clean
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pic_uie import Enhancer, weights
-from pic_uie.training.pairs import Pairs, load_pairs, read_list
+from pic_uie.stems import read_stems
+from pic_uie.training.pairs import Pairs, load_pairs
 from pic_uie.weights import Weights
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,7 @@ def main() -> None:
     parser.add_argument("--data", required=True, type=Path, metavar="DIR", help="holds input/ and target/")
     parser.add_argument("--list", required=True, type=Path, metavar="FILE", help="names of the pairs")
     arguments = parser.parse_args()
-    pairs = load_pairs(arguments.data, read_list(arguments.list), 256, with_depth=False)
+    pairs = load_pairs(arguments.data, read_stems(arguments.list), 256, with_depth=False)
     runs = [weights.load(path) for path in arguments.runs]
     pictures = [[enhanced(Enhancer(run), pixels) for pixels in pairs.inputs] for run in runs]
     for path, run, of_run in zip(arguments.runs, runs, pictures, strict=True):

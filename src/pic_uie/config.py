@@ -52,6 +52,8 @@ class ModelConfig:
             raise ConfigError(f"width must be 1..1024, got {self.width}")
         if not 16 <= self.thumbnail <= 4096 or self.thumbnail % c.DOWNSAMPLING:
             raise ConfigError(f"thumbnail must be a multiple of {c.DOWNSAMPLING} in 16..4096, got {self.thumbnail}")
+        if self.output != "corrections" and self.width != c.WIDTH:
+            raise ConfigError(f"width belongs to the predictor, which output = {self.output} has not; leave it out")
         if not 2 <= self.lut_grid <= 257:
             raise ConfigError(f"lut_grid must be 2..257, got {self.lut_grid}")
 

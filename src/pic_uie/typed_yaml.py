@@ -91,7 +91,10 @@ def apply_override(values: dict[str, Any], override: str) -> None:
         values = values.setdefault(parent, {})
         if not isinstance(values, dict):
             raise ConfigError(f"{name!r}: {parent!r} is a value, not a group of values")
-    values[leaf] = yaml.safe_load(text)
+    try:
+        values[leaf] = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{override!r} is not a value that YAML can read: {error}") from error
 
 
 def _convert(kind: Any, value: Any, where: str) -> Any:

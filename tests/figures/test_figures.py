@@ -1,6 +1,7 @@
 """Figures: what is drawn is what the data say; as PNG and PDF, and as a user asks for them."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def texts(figure):
 def test_bubbles_are_the_papers_rows_and_ours(mine):
     result, folder = mine
     methods = bubbles.published("uieb-90", "psnr")
-    ours = bubbles.measured(result, "psnr", [folder / "w.safetensors"], None)
+    ours = bubbles.measured(result, "uieb-90", "psnr", [folder / "w.safetensors"], None)
     assert (ours.params, ours.quality) == (3934, 24.0)
     figure = bubbles.draw([*methods, ours], "uieb-90", "psnr")
     drawn = [tuple(path.get_offsets()[0]) for path in figure.axes[0].collections if len(path.get_offsets()) == 1]
@@ -47,9 +48,23 @@ def test_bubbles_are_the_papers_rows_and_ours(mine):
         assert (row.cells["cost"]["gflops"], row.group("uieb-90")["psnr"]) in drawn
     assert (ours.gflops, 24.0) in drawn
     labels = {text.get_text() for text in figure.axes[0].texts}
-    assert {"Mine (measured)", "PIC-UIE (the paper)", "SMDR-IS"} <= labels
+    assert {"Mine (measured on x)", "PIC-UIE (the paper)", "SMDR-IS"} <= labels
     with pytest.raises(ConfigError, match="--weights"):
-        bubbles.measured(result, "psnr", [], None)
+        bubbles.measured(result, "uieb-90", "psnr", [], None)
+
+
+def test_a_bubble_is_drawn_where_it_belongs(mine):
+    result, folder = mine
+    candidates = [folder / "w.safetensors"]
+    theirs = replace(result, protocol={"name": "lsui", "paper": {"table": "quality", "column": "lsui"}})
+    assert bubbles.measured(theirs, "lsui", "psnr", candidates, None).name == "Mine (measured)"
+    with pytest.raises(ConfigError, match="is on lsui, not on uieb-90: choose --column lsui"):
+        bubbles.measured(theirs, "uieb-90", "psnr", candidates, None)
+    scores = {"native": {"0": {"psnr": 99.0}}}
+    with pytest.raises(ConfigError, match="was made at native"):
+        bubbles.measured(replace(result, scores=scores), "uieb-90", "psnr", candidates, None)
+    both = replace(result, scores=scores | result.scores)
+    assert bubbles.measured(both, "uieb-90", "psnr", candidates, None).quality == 24.0
 
 
 def test_labels_keep_out_of_each_others_way():

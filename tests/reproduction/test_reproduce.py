@@ -110,8 +110,15 @@ def test_pictures_that_were_trained_on_are_never_scored(reproduce, water, tmp_pa
     (tmp_path / "others.txt").write_text("\n".join(stems[:3]))
     before = (tmp_path / "paper/score-uieb-90.json").read_bytes()
     assert reproduce("lut-grid", tmp_path, "--only", "9x9", "--validation", str(tmp_path / "others.txt")) == 2
-    assert "trained on 8 other pictures" in capsys.readouterr().err
+    assert "other pictures to train on" in capsys.readouterr().err
     assert (tmp_path / "paper/score-uieb-90.json").read_bytes() == before
+
+
+def test_what_cannot_be_scored_is_told_before_the_training(reproduce, water, tmp_path, capsys):
+    (tmp_path / "others.txt").write_text("nobody\n")
+    assert reproduce("lut-grid", tmp_path, "--only", "9x9", "--validation", str(tmp_path / "others.txt")) == 1
+    assert "lacks nobody" in capsys.readouterr().err
+    assert not (tmp_path / "paper").exists()
 
 
 def test_a_second_data_set_is_the_papers_lsui(reproduce, water, tmp_path, capsys):

@@ -15,12 +15,13 @@ import pytest
 torch = pytest.importorskip("torch")
 from pic_uie import typed_yaml, weights  # noqa: E402
 from pic_uie.cli.main import main  # noqa: E402
+from pic_uie.config import ModelConfig  # noqa: E402
 from pic_uie.errors import ConfigError, DivergedError, EnvironmentMissingError, WeightsError  # noqa: E402
 from pic_uie.model import PicUie  # noqa: E402
 from pic_uie.training.augmentation import make_batch  # noqa: E402
 from pic_uie.training.checkpoint import load_state, save_state  # noqa: E402
 from pic_uie.training.config import Optimization, Recipe  # noqa: E402
-from pic_uie.training.loop import start, take_step, train  # noqa: E402
+from pic_uie.training.loop import ingredients, start, take_step, train  # noqa: E402
 from pic_uie.training.pairs import find_stems, load_pairs  # noqa: E402
 from pic_uie.training.trainee import Trainee  # noqa: E402
 from pic_uie.training.validation import validate  # noqa: E402
@@ -124,6 +125,9 @@ def test_bad_input_is_told_and_spoils_nothing(dataset, tmp_path, capsys):
         (command(dataset, run), 2, "not empty: add --resume"),
         (command(dataset, run, "--resume", "seed=9"), 2, "seed: 0 there, 9 here"),
         (command(dataset, run, "--resume", "sede=9"), 2, "did you mean 'seed'"),
+        (command(dataset, run, "--resume", "teaching.teachers=[a"), 2, "is not a value that YAML can read"),
+        (command(dataset, run, "--resume", "loss.depth=.nan"), 2, "loss.depth must be >= 0 and finite"),
+        (command(dataset, run, "--resume", "model.output=rgb_residual", "model.width=8"), 2, "leave it out"),
         (command(dataset, tmp_path / "b", "optimization.batch=64"), 1, "10 pairs do not fill one batch of 64"),
         (command(dataset, tmp_path / "c", "--list", str(empty)), 1, "names no picture"),
         (command(tmp_path, tmp_path / "d"), 1, "is not a folder"),
@@ -168,7 +172,7 @@ def test_full_disk_while_saving_keeps_the_last_state(tmp_path, pairs, monkeypatc
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(EnvironmentMissingError, match="No space left on device; the file from before is untouched"):
-        save_state(tmp_path / "state.safetensors", state, recipe)
+        save_state(tmp_path / "state.safetensors", state, recipe, {})
     assert (tmp_path / "state.safetensors").read_bytes() == before
 
 
@@ -178,7 +182,8 @@ def test_a_run_that_diverges_says_so_and_keeps_its_state(tmp_path, pairs, monkey
     with pytest.raises(DivergedError, match=r"not finite in epoch 2: lower optimization\.learning_rate"):
         train(replace(recipe, optimization=Optimization(epochs=6, batch=1)), pairs, None, tmp_path)
     state = start(recipe)
-    load_state(tmp_path / "state.safetensors", state, replace(recipe, optimization=Optimization(epochs=6, batch=1)))
+    recipe = replace(recipe, optimization=Optimization(epochs=6, batch=1))
+    load_state(tmp_path / "state.safetensors", state, recipe, ingredients(recipe, pairs, None))
     assert state.epoch == 1
     assert all(torch.isfinite(parameter).all() for parameter in state.model.parameters())
 
@@ -189,12 +194,43 @@ def test_damaged_or_foreign_states_are_refused(tmp_path, pairs):
     path = tmp_path / "state.safetensors"
     data = path.read_bytes()
     with pytest.raises(ConfigError, match=r"optimization\.epochs: 1 there, 700 here"):
-        load_state(path, start(Recipe(size=176)), Recipe(size=176, optimization=Optimization(batch=4)))
+        load_state(path, start(Recipe(size=176)), Recipe(size=176, optimization=Optimization(batch=4)), {})
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(WeightsError, match="cannot read the training state"):
-        load_state(path, start(recipe), recipe)
+        load_state(path, start(recipe), recipe, {})
     with pytest.raises(WeightsError, match="not a training state"):
-        load_state(tmp_path / "last.safetensors", start(recipe), recipe)
+        load_state(tmp_path / "last.safetensors", start(recipe), recipe, {})
+
+
+def test_a_run_goes_on_with_what_it_began_with_or_not_at_all(dataset, tmp_path, capsys):
+    held_out, others = tmp_path / "held-out.txt", tmp_path / "others.txt"
+    held_out.write_text("08\n09\n")
+    others.write_text("00\n01\n")
+    teacher = tmp_path / "teacher.safetensors"
+    PicUie(ModelConfig(thumbnail=64)).save(teacher)
+    taught = ["teaching.share=0.5", f"teaching.teachers=[{teacher}]", "optimization.epochs=1"]
+    run = command(dataset, tmp_path / "run", *taught, "--resume")
+    assert main([*run, "--validation", str(held_out)]) == 0
+    state = (tmp_path / "run/state.safetensors").read_bytes()
+    assert main([*run, "--validation", str(held_out)]) == 0
+    capsys.readouterr()
+    for extra, words in ([], "pictures to train on"), (["--validation", str(others)], "other pictures to measure on"):
+        assert main([*run, *extra]) == 2
+        assert words in capsys.readouterr().err
+    PicUie(ModelConfig(thumbnail=64)).save(teacher)
+    assert main([*run, "--validation", str(held_out)]) == 2
+    assert f"other weights in {teacher}" in capsys.readouterr().err
+    assert (tmp_path / "run/state.safetensors").read_bytes() == state
+
+
+def test_the_state_goes_to_the_device_of_the_model(tmp_path, pairs):
+    recipe = Recipe(size=176, optimization=Optimization(epochs=1, batch=4))
+    train(recipe, pairs, None, tmp_path)
+    state = start(recipe, "meta")  # a device without memory, on every machine
+    load_state(tmp_path / "state.safetensors", state, recipe, ingredients(recipe, pairs, None))
+    for parameter in state.model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    state.optimizer.step()
 
 
 def test_training_on_synthetic_water_helps(tmp_path):

@@ -7,7 +7,9 @@ import pytest
 from PIL import Image
 
 from pic_uie.errors import DataError
-from pic_uie.training.pairs import find_stems, load_pairs, read_list
+from pic_uie.evaluation import folders
+from pic_uie.stems import read_stems
+from pic_uie.training.pairs import find_stems, load_pairs
 
 
 @pytest.fixture
@@ -44,14 +46,15 @@ def test_cache_gives_the_same_arrays_and_notices_changes(copy, tmp_path):
 
 def test_list_files(tmp_path):
     path = tmp_path / "list.txt"
-    path.write_text("# a comment\n01.png\n\n02\n10_img_.jpg # another\nname.with.dots\n")
-    assert read_list(path) == ("01", "02", "10_img_", "name.with.dots")
+    path.write_text("\ufeff# a comment\n01.png\n\n02\n10_img_.jpg # another\nname.with.dots\nsub\\no#5.png\n", "utf-8")
+    assert read_stems(path) == ("01", "02", "10_img_", "name.with.dots", "no#5")
+    assert folders.read_list(path).stems == ("01", "02", "10_img_", "name.with.dots", "no#5")
     for text, message in [("\n# nothing\n", "names no picture"), ("01\n02\n01.png\n", "names twice: 01")]:
         path.write_text(text)
         with pytest.raises(DataError, match=message):
-            read_list(path)
+            read_stems(path)
     with pytest.raises(DataError, match="cannot read the list"):
-        read_list(tmp_path / "absent.txt")
+        read_stems(tmp_path / "absent.txt")
 
 
 def test_missing_partners_are_named(copy):

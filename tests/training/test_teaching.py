@@ -156,4 +156,4 @@ def test_the_command_writes_down_which_weights_taught(teachers, tmp_path):
     assert main(["train", *overrides, *data, "-o", str(tmp_path / "run")]) == 0
     versions = json.loads((tmp_path / "run" / "versions.json").read_text())
     for path in teachers:
-        assert versions[path] == weights.load(path).sha256
+        assert versions[f"weights in {path}"] == weights.load(path).sha256

@@ -88,7 +88,8 @@ def _bubbles(arguments: argparse.Namespace) -> Any:
     methods = bubbles.published(arguments.column, arguments.metric)
     candidates = [*arguments.weights, weights.DEFAULT_PATH]
     for path in arguments.results:
-        methods.append(bubbles.measured(results.read(path), arguments.metric, candidates, milliseconds))
+        result = results.read(path)
+        methods.append(bubbles.measured(result, arguments.column, arguments.metric, candidates, milliseconds))
     if arguments.x == "ms" and arguments.results and milliseconds is None:
         raise ConfigError("our time is not known: name a benchmark of this machine with --bench FILE.json")
     return bubbles.draw(methods, arguments.column, arguments.metric, arguments.x)
@@ -123,9 +124,9 @@ def _capacity(arguments: argparse.Namespace) -> Any:
 def _depth(arguments: argparse.Namespace) -> Any:
     from pic_uie.figures import depth
     from pic_uie.reproduction.correlations import read
-    from pic_uie.training.pairs import read_list
+    from pic_uie.stems import read_stems
 
-    stems = read_list(arguments.list) if arguments.list else None
+    stems = read_stems(arguments.list) if arguments.list else None
     measured = {}
     for name, path in _named(arguments.methods, "NAME=PATH").items():
         if path.suffix == ".json":

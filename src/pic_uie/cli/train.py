@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from pic_uie.cli.exit_codes import OK
+from pic_uie.cli.options import count
 from pic_uie.errors import ConfigError, EnvironmentMissingError
 from pic_uie.typed_yaml import load
 
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--validation", type=Path, metavar="FILE", help="stems to set aside and measure on")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIR", help="the run's folder")
     parser.add_argument("--resume", action="store_true", help="go on with the run in the output folder")
-    parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all cores)")
+    parser.add_argument("--threads", type=count, metavar="N", help="CPU threads (default: all cores)")
     parser.add_argument("--device", default="cpu", help="of PyTorch, e.g. cuda")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="keep the resized arrays here for the next run")
     parser.add_argument("--tensorboard", action="store_true", help="also write events for TensorBoard")
@@ -42,8 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     recipe = load(Recipe, arguments.config or os.devnull, arguments.overrides)
     if arguments.threads:
-        if arguments.threads < 1:
-            raise ConfigError(f"--threads must be >= 1, got {arguments.threads}")
         torch.set_num_threads(arguments.threads)
     kept, held_out = split_stems(arguments.data, arguments.list, arguments.validation)
     pairs = load_pairs(arguments.data, kept, recipe.size, recipe.uses_depth, arguments.cache)
@@ -52,8 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
         validation = load_pairs(arguments.data, held_out, recipe.size, recipe.uses_depth, arguments.cache)
 
     chief = int(os.environ.get("RANK", "0")) == 0
+    device = arguments.device
     if "WORLD_SIZE" in os.environ:  # started by torchrun
-        dist.init_process_group("nccl" if arguments.device.startswith("cuda") else "gloo")
+        if device == "cuda":
+            device = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"  # each process its own
+            torch.cuda.set_device(device)
+        dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
     if chief:
         _prepare(arguments.output, arguments.resume)
         print(f"pic-uie train: {len(pairs)} pairs, {len(held_out)} held out, to {arguments.output}", file=sys.stderr)
@@ -66,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
                 pairs,
                 validation,
                 arguments.output,
-                device=arguments.device,
+                device=device,
                 on_step=progress.step,
                 on_epoch=progress.epoch,
             )

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.evaluation.protocols import Protocol
-
-SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".heic", ".heif"})
-SHOWN = 10  # names in one message
+from pic_uie.stems import SUFFIXES, few, read_stems
 
 Index = Mapping[str, Path]  # stem -> file
 
@@ -116,19 +114,9 @@ def index(folder: Path) -> Index:
 
 
 def read_list(path: Path) -> Names:
-    """Reads a file of names; empty lines and lines that start with # do not count."""
-    try:
-        data = path.read_bytes()
-        lines = [line.strip() for line in data.decode("utf-8-sig").splitlines()]
-    except OSError as error:
-        raise DataError(f"cannot read the list {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not a text file of names: {error}") from error
-    stems = [_stem(line) for line in lines if line and not line.startswith("#")]
-    if not stems:
-        raise DataError(f"the list {path} names no picture")
-    _refuse(f"{path} names twice:", sorted({stem for stem in stems if stems.count(stem) > 1}))
-    return name_set(stems, path.name, hashlib.sha256(data).hexdigest())
+    """Reads a file of names."""
+    stems = read_stems(path)
+    return name_set(stems, path.name, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 def name_set(stems: Iterable[str], file: str | None = None, file_sha256: str | None = None) -> Names:
@@ -137,11 +125,6 @@ def name_set(stems: Iterable[str], file: str | None = None, file_sha256: str | N
     return Names(
         ranked, hashlib.sha256("".join(f"{stem}\n" for stem in ranked).encode()).hexdigest(), file, file_sha256
     )
-
-
-def _stem(line: str) -> str:
-    name = line.replace("\\", "/").rsplit("/", 1)[-1]
-    return Path(name).stem if Path(name).suffix.lower() in SUFFIXES else name
 
 
 def _check_protocol(protocol: Protocol, names: Names) -> None:
@@ -160,7 +143,6 @@ def _check_protocol(protocol: Protocol, names: Names) -> None:
         )
 
 
-def _refuse(complaint: str, stems: Sequence[str]) -> None:
+def _refuse(complaint: str, stems: list[str]) -> None:
     if stems:
-        more = f" and {len(stems) - SHOWN} more" if len(stems) > SHOWN else ""
-        raise DataError(f"{complaint} {', '.join(stems[:SHOWN])}{more}")
+        raise DataError(f"{complaint} {few(stems)}")

@@ -13,8 +13,8 @@ import yaml
 from pic_uie.batch.mapping import Job
 from pic_uie.batch.process import ArrayEnhancer, Settings, process
 from pic_uie.errors import DataError
-from pic_uie.evaluation.folders import SUFFIXES
 from pic_uie.files import atomic_write
+from pic_uie.stems import SUFFIXES
 from pic_uie.typed_yaml import read_mapping
 
 SPLITS = ("train", "val", "test")

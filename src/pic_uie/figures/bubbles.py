@@ -12,6 +12,7 @@ from pic_uie.complexity import gflops, parameter_count
 from pic_uie.errors import ConfigError, WeightsError
 from pic_uie.evaluation import paper
 from pic_uie.evaluation.metrics import METRICS
+from pic_uie.evaluation.report import PAPER_RESIZES
 from pic_uie.evaluation.results import Result, Summary
 from pic_uie.figures.canvas import INK, OURS, QUIET, new_figure, place_labels, quiet
 
@@ -55,13 +56,26 @@ def published(column: str, metric: str) -> list[Method]:
     return found
 
 
-def measured(result: Result, metric: str, candidates: Sequence[Path], ms: float | None) -> Method:
+def measured(result: Result, column: str, metric: str, candidates: Sequence[Path], ms: float | None) -> Method:
     """Returns the bubble of one of our results, with the cost of the weights that made it.
 
+    A result on other pictures than the paper's is labelled with theirs: it stands beside the paper's, not among them.
+
     Raises:
-        ConfigError: The metric is not in it, or its weights are not among the candidates.
+        ConfigError: It is of another column of the paper, was not made at the paper's size, the metric is not in it,
+            or its weights are not among the candidates.
     """
-    resize = next(iter(result.scores))
+    protocol = result.protocol
+    of = (protocol.get("paper") or {}).get("column")
+    if of not in (None, column):
+        raise ConfigError(f"the result of {result.method} is on {of}, not on {column}: choose --column {of}")
+    resize = next((resize for resize in result.scores if resize in PAPER_RESIZES), None)
+    if resize is None:
+        raise ConfigError(
+            f"the result of {result.method} was made at {', '.join(result.scores)}, the paper's at 256×256: evaluate "
+            f"with --resize {PAPER_RESIZES[0]}"
+        )
+    label = f"{result.method} (measured)" if of else f"{result.method} (measured on {protocol['name']})"
     summary = result.summaries(resize).get(metric)
     if summary is None:
         raise ConfigError(f"the result of {result.method} has no {metric!r}")
@@ -75,7 +89,7 @@ def measured(result: Result, metric: str, candidates: Sequence[Path], ms: float 
             continue
         if checked.sha256 == sha256:
             cost = parameter_count(checked.config), gflops(checked.config, 256, 256)
-            return Method(f"{result.method} (measured)", summary.mean, *cost, ms, ours=True, interval=summary)
+            return Method(label, summary.mean, *cost, ms, ours=True, interval=summary)
     raise ConfigError(f"the cost of {result.method} is not known: name the weights that made the result with --weights")
 
 

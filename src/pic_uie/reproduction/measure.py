@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pic_uie.evaluation import results
-from pic_uie.evaluation.folders import Folders, gather
+from pic_uie.evaluation.folders import Case, Folders, Names, gather
 from pic_uie.evaluation.metrics import choose
 from pic_uie.evaluation.predictions import from_weights
 from pic_uie.evaluation.protocols import Protocol
@@ -53,8 +53,12 @@ class Measured:
     correlations: Mapping[str, float] | None = None
 
 
-def measure(run: Path, name: str, test: TestSet, jobs: int, on_done: Callable[[], None] = lambda: None) -> Result:
-    """Scores the run's final weights on a test set; a result of the same weights and pictures is not made again."""
+def pictures_of(test: TestSet) -> tuple[Protocol, Names, list[Case]]:
+    """Finds the pictures of a test set.
+
+    Raises:
+        DataError: Some are missing.
+    """
     protocol = Protocol(
         name=test.column,
         title=f"held out, in the place of the paper's {test.column}",
@@ -64,7 +68,12 @@ def measure(run: Path, name: str, test: TestSet, jobs: int, on_done: Callable[[]
         names="list" if test.list_file else "folder",
     )
     folders = Folders(test.data / protocol.inputs, test.data / "target")
-    names, cases = gather(protocol, folders, test.list_file)
+    return protocol, *gather(protocol, folders, test.list_file)
+
+
+def measure(run: Path, name: str, test: TestSet, jobs: int, on_done: Callable[[], None] = lambda: None) -> Result:
+    """Scores the run's final weights on a test set; a result of the same weights and pictures is not made again."""
+    protocol, names, cases = pictures_of(test)
     source = from_weights(run / WEIGHTS, name)
     stored = run / f"{test.file}.json"
     if stored.is_file():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -12,16 +11,12 @@ from typing import Protocol
 from pic_uie import typed_yaml
 from pic_uie.errors import ConfigError, EnvironmentMissingError
 from pic_uie.evaluation import results
-from pic_uie.evaluation.folders import name_set
 from pic_uie.reproduction import correlations
-from pic_uie.reproduction.measure import Measured, TestSet, measure
+from pic_uie.reproduction.measure import Measured, TestSet, measure, pictures_of
 from pic_uie.reproduction.plan import PlannedRun
-from pic_uie.training.checkpoint import save_or_explain
 from pic_uie.training.config import Recipe
 from pic_uie.training.loop import train
 from pic_uie.training.pairs import Pairs, load_pairs, split_stems
-
-PICTURES = "pictures.json"
 
 
 class Reporter(Protocol):
@@ -68,10 +63,13 @@ def run_all(
     """Brings every run to the end of its schedule and scores it; what is finished already costs next to nothing.
 
     Raises:
-        ConfigError: A run folder belongs to another recipe, such as another number of epochs.
+        ConfigError: A run folder belongs to another recipe, such as another number of epochs, or was trained on other
+            pictures: a score must not be on what was trained on.
         DataError: Pictures are missing or unreadable.
     """
     kept, held_out = split_stems(shop.data, shop.list_file, shop.validation)
+    for test in shop.tests:
+        pictures_of(test)  # what is missing is told now, not after hours of training
     with_depth = shop.depth or any(run.recipe.uses_depth for run in runs)
     sizes: dict[int, tuple[Pairs, Pairs]] = {}
     for number, run in enumerate(runs, 1):
@@ -80,7 +78,6 @@ def run_all(
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise EnvironmentMissingError(f"cannot make the folder {folder}: {error.strerror}") from error
-        _claim(folder, kept)
         size = run.recipe.size
         if size not in sizes:
             sizes[size] = (
@@ -101,22 +98,6 @@ def run_all(
             say(f"  {test.column}: " + ", ".join(f"{metric} {summary.mean:.4f}" for metric, summary in means.items()))
         if shop.depth:
             correlations.measure(folder, validation)
-
-
-def _claim(folder: Path, stems: Sequence[str]) -> None:
-    """Notes what a run is trained on, and refuses to go on with anything else: a score must not be on such pictures."""
-    names = name_set(stems)
-    facts = {"count": len(stems), "sha256": names.sha256, "stems": list(names.stems)}
-    path = folder / PICTURES
-    if path.is_file():
-        before = json.loads(path.read_text(encoding="utf-8"))
-        if before.get("sha256") != names.sha256:
-            raise ConfigError(
-                f"{folder} was trained on {before.get('count')} other pictures: give the lists it was made with, or "
-                "another -o"
-            )
-        return
-    save_or_explain(path, (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def collect(runs: Sequence[PlannedRun], output: Path, tests: Sequence[TestSet]) -> dict[str, Measured]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from pic_uie.model import PicUie
 from pic_uie.training.config import Recipe
 from pic_uie.weights import make_header, read_header
 
-FORMAT = "pic-uie-training-1"
+FORMAT = "pic-uie-training-2"
+Ingredients = Mapping[str, str]  # what a run is made of beside its recipe: what it is called -> its hash
 
 
 @dataclass
@@ -32,7 +34,7 @@ class TrainingState:
     best_psnr: float = 0.0
 
 
-def save_state(path: Path, state: TrainingState, recipe: Recipe) -> None:
+def save_state(path: Path, state: TrainingState, recipe: Recipe, ingredients: Ingredients) -> None:
     """Writes the state; an existing file stays as it was if this fails.
 
     Raises:
@@ -45,16 +47,16 @@ def save_state(path: Path, state: TrainingState, recipe: Recipe) -> None:
         tensors |= {f"{key}.{name}": moments[key] for key in ("exp_avg", "exp_avg_sq", "step") if key in moments}
     tensors |= {f"average.{name}": parameter.detach() for name, parameter in state.average.named_parameters()}
     facts = {"epoch": state.epoch, "step": state.step, "best_psnr": state.best_psnr}
-    header = make_header(format=FORMAT, recipe=typed_yaml.to_mapping(recipe), **facts)
+    header = make_header(format=FORMAT, recipe=typed_yaml.to_mapping(recipe), ingredients=dict(ingredients), **facts)
     data = safetensors.torch.save({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, header)
     save_or_explain(path, data)
 
 
-def load_state(path: Path, state: TrainingState, recipe: Recipe) -> None:
+def load_state(path: Path, state: TrainingState, recipe: Recipe, ingredients: Ingredients) -> None:
     """Fills `state` from a file.
 
     Raises:
-        ConfigError: The file belongs to another recipe.
+        ConfigError: The file belongs to another recipe, or to other pictures or weights than those given now.
         WeightsError: The file is unreadable, damaged or incomplete.
     """
     try:
@@ -70,14 +72,24 @@ def load_state(path: Path, state: TrainingState, recipe: Recipe) -> None:
         raise ConfigError(
             f"{path} was made by another recipe ({_differences(stored, recipe)}): train to another folder"
         )
+    changed = [
+        name
+        for name in {**header["ingredients"], **ingredients}
+        if header["ingredients"].get(name) != ingredients.get(name)
+    ]
+    if changed:
+        raise ConfigError(
+            f"{path} was made with other {' and other '.join(changed)}: give what the run began with, or train to "
+            "another folder"
+        )
     try:
         with torch.no_grad():
             for name, parameter in state.average.named_parameters():
                 parameter.copy_(tensors[f"average.{name}"])
             for name, parameter in state.model.named_parameters():
                 parameter.copy_(tensors[f"model.{name}"])
-                moments = {key: tensors[f"{key}.{name}"] for key in ("exp_avg", "exp_avg_sq", "step")}
-                state.optimizer.state[parameter] = moments
+                moments = {key: tensors[f"{key}.{name}"].to(parameter.device) for key in ("exp_avg", "exp_avg_sq")}
+                state.optimizer.state[parameter] = moments | {"step": tensors[f"step.{name}"]}
     except (KeyError, RuntimeError) as error:
         raise WeightsError(f"{path} is incomplete or damaged: {error}") from error
     state.epoch, state.step, state.best_psnr = header["epoch"], header["step"], header["best_psnr"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
@@ -24,10 +25,10 @@ class LossWeights:
     lut_monotonicity: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuses negative weights."""
+        """Refuses negative and infinite weights."""
         for entry in fields(self):
-            if getattr(self, entry.name) < 0.0:
-                raise ConfigError(f"loss.{entry.name} must be >= 0, got {getattr(self, entry.name)}")
+            weight = getattr(self, entry.name)
+            _require(0.0 <= weight < math.inf, f"loss.{entry.name} must be >= 0 and finite", weight)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import hashlib
 import io
 import json
 import math
@@ -25,7 +26,7 @@ from pic_uie import typed_yaml, weights
 from pic_uie.errors import ConfigError, DataError, DivergedError
 from pic_uie.model import PicUie
 from pic_uie.training.augmentation import Batch, epoch_order, make_batch
-from pic_uie.training.checkpoint import TrainingState, load_state, save_or_explain, save_state
+from pic_uie.training.checkpoint import Ingredients, TrainingState, load_state, save_or_explain, save_state
 from pic_uie.training.config import Optimization, Recipe
 from pic_uie.training.losses import objective
 from pic_uie.training.memory import keep_freed_memory
@@ -72,7 +73,7 @@ def train(
     state = start(recipe, device)
     beginning = copy.deepcopy(state.model)
     teachers = Teachers(recipe.teaching.teachers).to(device)
-    run = RunFolder(folder, recipe, chief=rank == 0)
+    run = RunFolder(folder, recipe, ingredients(recipe, pairs, validation), chief=rank == 0)
     run.resume(state)
     trainee: nn.Module = Trainee(state.model)
     if world > 1:
@@ -90,7 +91,8 @@ def train(
             on_step(state.epoch * steps + step + 1, recipe.optimization.epochs * steps)
         state.epoch += 1
         row = {"epoch": float(state.epoch), "learning_rate": state.optimizer.param_groups[0]["lr"]}
-        row |= _mean_over_processes({f"loss_{name}": float(value) / steps for name, value in sums.items()}, world)
+        losses = {f"loss_{name}": float(value) / steps for name, value in sums.items()}
+        row |= losses if world == 1 else _mean_over_processes(losses, world, device)
         if not math.isfinite(row["loss_total"]):
             raise DivergedError(f"the loss is not finite in epoch {state.epoch}: {DIVERGED_REMEDY}")
         is_last = state.epoch == recipe.optimization.epochs
@@ -159,15 +161,15 @@ def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 class RunFolder:
     """The files of a run; only the chief process writes."""
 
-    def __init__(self, folder: Path, recipe: Recipe, chief: bool) -> None:
-        self.folder, self.recipe, self.chief = folder, recipe, chief
+    def __init__(self, folder: Path, recipe: Recipe, ingredients: Ingredients, chief: bool) -> None:
+        self.folder, self.recipe, self.ingredients, self.chief = folder, recipe, ingredients, chief
         self.rows: list[dict[str, float]] = []
 
     def resume(self, state: TrainingState) -> None:
         """Loads the state if there is one; rows of epochs that the state does not have are taken back."""
         path = self.folder / "state.safetensors"
         if path.exists():
-            load_state(path, state, self.recipe)
+            load_state(path, state, self.recipe, self.ingredients)
             metrics = self.folder / "metrics.csv"
             if metrics.exists():
                 with metrics.open(newline="", encoding="utf-8") as file:
@@ -175,7 +177,8 @@ class RunFolder:
                 self.rows = [row for row in rows if row["epoch"] <= state.epoch]
         elif self.chief:
             save_or_explain(self.folder / "config.yaml", typed_yaml.dump(self.recipe).encode())
-            save_or_explain(self.folder / "versions.json", json.dumps(versions(self.recipe), indent=2).encode())
+            facts = versions() | dict(self.ingredients)
+            save_or_explain(self.folder / "versions.json", json.dumps(facts, indent=2).encode())
 
     def finish_epoch(self, state: TrainingState, result: PicUie, row: dict[str, float]) -> None:
         """Writes weights and metrics, the state last: a run killed before that repeats the epoch to the same bits."""
@@ -192,7 +195,7 @@ class RunFolder:
         writer.writeheader()
         writer.writerows(self.rows)
         save_or_explain(self.folder / "metrics.csv", text.getvalue().encode())
-        save_state(self.folder / "state.safetensors", state, self.recipe)
+        save_state(self.folder / "state.safetensors", state, self.recipe, self.ingredients)
 
     def save_sample(self, epoch: int, sheet: NDArray[np.uint8]) -> None:
         """Writes input, result and target of a few validation pictures."""
@@ -202,18 +205,22 @@ class RunFolder:
         save_or_explain(self.folder / "samples" / f"epoch-{epoch:04d}.jpg", file.getvalue())
 
 
-def versions(recipe: Recipe) -> dict[str, str]:
-    """What the run was made with: packages, machine, and the hash of every weights file that the recipe names."""
+def ingredients(recipe: Recipe, pairs: Pairs, validation: Pairs | None) -> dict[str, str]:
+    """Hashes of what the run is made of: names of the pictures, and every weights file that the recipe names."""
+    lists = {"pictures to train on": pairs.stems, "pictures to measure on": validation.stems if validation else ()}
+    names = {what: hashlib.sha256("\n".join(stems).encode()).hexdigest() for what, stems in lists.items()}
+    files = (*recipe.teaching.teachers, *([recipe.start] if recipe.start else []))
+    return names | {f"weights in {path}": weights.load(path).sha256 for path in files}
+
+
+def versions() -> dict[str, str]:
+    """What the run was made with: packages and machine."""
     packages = {name: version(name) for name in ("pic-uie", "torch", "numpy", "safetensors")}
     machine = {"python": platform.python_version(), "machine": platform.machine()}
-    files = (*recipe.teaching.teachers, *([recipe.start] if recipe.start else []))
-    hashes = {path: weights.load(path).sha256 for path in files}
-    return packages | machine | {"threads": str(torch.get_num_threads())} | hashes
+    return packages | machine | {"threads": str(torch.get_num_threads())}
 
 
-def _mean_over_processes(row: dict[str, float], world: int) -> dict[str, float]:
-    if world == 1:
-        return row
-    values = torch.tensor(list(row.values()), dtype=torch.float64)
+def _mean_over_processes(row: dict[str, float], world: int, device: str) -> dict[str, float]:
+    values = torch.tensor(list(row.values()), dtype=torch.float64, device=device)
     dist.all_reduce(values)
     return dict(zip(row, (values / world).tolist(), strict=True))

@@ -17,6 +17,7 @@ from PIL import Image
 from pic_uie import images
 from pic_uie.errors import DataError, PicUieError
 from pic_uie.files import atomic_write
+from pic_uie.stems import few, read_stems
 
 Pixels = NDArray[np.uint8]
 
@@ -41,22 +42,6 @@ class Pairs:
         return len(self.stems)
 
 
-def read_list(path: Path) -> tuple[str, ...]:
-    """Reads one stem (or file name) a line; empty lines and # comments are passed over."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot read the list {path}: {error}") from error
-    words = (line.partition("#")[0].strip() for line in lines)
-    stems = tuple(_stem(word) for word in words if word)
-    if not stems:
-        raise DataError(f"the list {path} names no picture")
-    repeated = sorted({stem for stem in stems if stems.count(stem) > 1})
-    if repeated:
-        raise DataError(f"the list {path} names twice: {_few(repeated)}")
-    return stems
-
-
 def find_stems(folder: Path) -> tuple[str, ...]:
     """Returns the stems that input/ and target/ of a data set have in common; all of them, or an error."""
     inputs, targets = _index(folder / "input"), _index(folder / "target")
@@ -64,7 +49,7 @@ def find_stems(folder: Path) -> tuple[str, ...]:
         raise DataError(f"{folder / 'input'} has no pictures")
     if inputs.keys() != targets.keys():
         lonely = sorted(inputs.keys() - targets.keys()), sorted(targets.keys() - inputs.keys())
-        raise DataError(f"{folder}: without a target: {_few(lonely[0])}; without an input: {_few(lonely[1])}")
+        raise DataError(f"{folder}: without a target: {few(lonely[0])}; without an input: {few(lonely[1])}")
     return tuple(sorted(inputs))
 
 
@@ -76,8 +61,8 @@ def split_stems(
     Raises:
         DataError: A list cannot be read, or nothing is left to train on.
     """
-    stems = read_list(list_file) if list_file else find_stems(folder)
-    held_out = read_list(validation_file) if validation_file else ()
+    stems = read_stems(list_file) if list_file else find_stems(folder)
+    held_out = read_stems(validation_file) if validation_file else ()
     kept = tuple(stem for stem in stems if stem not in set(held_out))
     if not kept:
         raise DataError("every picture is in the validation list: nothing is left to train on")
@@ -102,7 +87,7 @@ def load_pairs(folder: Path, stems: Sequence[str], size: int, with_depth: bool, 
     for kind in kinds:
         missing = [stem for stem in stems if stem not in index[kind]]
         if missing:
-            raise DataError(f"{folder / kind} lacks {_few(missing)}")
+            raise DataError(f"{folder / kind} lacks {few(missing)}")
     files = [[index[kind][stem] for kind in kinds] for stem in stems]
     stored = cache / f"pairs-{_fingerprint(files, size)}.npz" if cache else None
     if stored and stored.exists():
@@ -161,17 +146,3 @@ def _fingerprint(files: Sequence[Sequence[Path]], size: int) -> str:
             status = os.stat(path)
             digest.update(f"\0{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}".encode())
     return digest.hexdigest()[:24]
-
-
-def _stem(word: str) -> str:
-    name = Path(word).name
-    return name.rpartition(".")[0] if name.lower().endswith(SUFFIXES) else name
-
-
-def _few(names: Sequence[str]) -> str:
-    if not names:
-        return "none"
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
-SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
