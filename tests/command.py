@@ -10,6 +10,14 @@ from pictures import reef, saved
 PIC_UIE = [sys.executable, "-c", "import sys; from pic_uie.cli.main import main; sys.exit(main())"]
 
 
+def exit_code(arguments):
+    """Runs `pic-uie` in this process; words that argparse refuses end it as they end the command."""
+    try:
+        return main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        return stop.code
+
+
 def enhance(*arguments):
     """Runs `pic-uie enhance` in this process."""
     return main(["enhance", *map(str, arguments)])

@@ -1,6 +1,8 @@
 """θ as arrays: what is accepted, JSON, interpolation."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -87,6 +89,21 @@ def test_bad_json_is_refused():
     for text, message in cases:
         with pytest.raises(CorrectionsError, match=message):
             Corrections.from_json(text)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda theta: pickle.loads(pickle.dumps(theta))])  # noqa: S301
+def test_copies_are_read_only_too(duplicate):
+    theta = random_corrections(3)
+    again = duplicate(theta)
+    assert again == theta
+    with pytest.raises(ValueError, match="read-only"):
+        again.bias[0] = 1.0
+
+
+@pytest.mark.parametrize("blend", ["0.5", True, 10**400, None])
+def test_only_numbers_are_numbers(blend):
+    with pytest.raises(CorrectionsError, match="blend"):
+        changed(blend=blend)
 
 
 def test_interpolation_refuses_other_shapes_and_weights():

@@ -406,6 +406,21 @@ def test_enhance_takes_arrays_pil_images_and_paths(default_weights, tmp_path):
     np.testing.assert_array_equal(result[:, :, 1], grey[:, :, 1])
 
 
+@pytest.mark.parametrize(
+    "options", [{"instruction_set": 3}, {"instruction_set": "mmx"}, {"threads": 300}, {"threads": 1.5}]
+)
+def test_impossible_options_are_value_errors(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        Enhancer(WEIGHTS, **options)
+    assert Enhancer(WEIGHTS, threads=np.int64(2)).threads == 2
+
+
+@pytest.mark.parametrize("strength", [None, "a", float("nan"), -0.1])
+def test_a_strength_is_a_number_from_0_to_1(strength):
+    with pytest.raises(ValueError, match="strength must be in"):
+        BEST.enhance(pixels(1, 8, 8, np.uint8), strength=strength)
+
+
 def test_the_light_path_imports_nothing_heavy(tmp_path):
     script = (
         "import sys, numpy as np, pic_uie\n"

@@ -98,6 +98,10 @@ class Corrections:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and unpickled ones are checked and read-only too."""
+        return Corrections, tuple(getattr(self, field.name) for field in fields(self))
+
     def to_json(self) -> str:
         """Returns JSON that `from_json` reads back to the very same numbers."""
         values = {field.name: np.asarray(getattr(self, field.name)).tolist() for field in fields(self)}
@@ -168,7 +172,10 @@ def identity_lut(grid: int) -> Array:
 
 def _read_only(name: str, value: Any) -> Array:
     try:
-        array = np.array(value, dtype=np.float32, order="C")
+        array = np.array(value, order="C")
+        if array.dtype.kind not in "iuf":  # texts and truth values would be taken for numbers
+            raise TypeError(f"got {array.dtype}")
+        array = array.astype(np.float32)
     except (TypeError, ValueError) as error:
         raise CorrectionsError(f"{name} must be an array of numbers: {error}") from error
     if not np.all(np.isfinite(array)):

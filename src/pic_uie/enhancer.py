@@ -33,7 +33,9 @@ class Enhancer:
         instruction_set: One of `pic_uie.enhancer.instruction_sets()`, or None for the best.
 
     Raises:
-        WeightsError: The weights cannot be read, or are of a variant that only the PyTorch model runs.
+        WeightsError: The weights cannot be read.
+        ConfigError: They are of a variant that only the PyTorch model runs.
+        ValueError: An impossible number of threads, or an instruction set that this machine does not have.
     """
 
     def __init__(
@@ -46,6 +48,8 @@ class Enhancer:
         self.weights = _load(weights)
         config = self.weights.config
         _check_supported(config)
+        if instruction_set is not None and instruction_set not in instruction_sets():
+            raise ValueError(f"instruction_set must be one of {', '.join(instruction_sets())}, got {instruction_set!r}")
         self._engine = _native.Engine(
             {name: np.ascontiguousarray(array) for name, array in self.weights.parameters.items()},
             config.width,
@@ -214,9 +218,9 @@ def _check_supported(config: ModelConfig) -> None:
 
 
 def _check_threads(threads: int) -> int:
-    if not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+    if not isinstance(threads, (int, np.integer)) or not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads must be a whole number from 1 to {MAX_THREADS}, got {threads!r}")
-    return threads
+    return int(threads)
 
 
 def _threads_or_0(threads: int | None) -> int:
@@ -224,7 +228,7 @@ def _threads_or_0(threads: int | None) -> int:
 
 
 def _check_strength(strength: float) -> float:
-    if not 0.0 <= strength <= 1.0:
+    if not isinstance(strength, (int, float, np.number)) or not 0.0 <= strength <= 1.0:
         raise ValueError(f"strength must be in [0, 1], got {strength!r}")
     return float(strength)
 

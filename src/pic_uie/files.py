@@ -39,6 +39,15 @@ def atomic_write(path: Path, data: bytes | memoryview, *, overwrite: bool = True
         raise
 
 
+def identity(path: Path | int) -> tuple[int, int] | None:
+    """Tells files apart where names do not: links, file systems that ignore case, open files given by number."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
+
+
 def remove_stale_parts(folder: Path) -> int:
     """Removes what killed runs left in `folder`; parts that another process is writing are locked and stay.
 

@@ -57,7 +57,7 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
         values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: no text, or the 45th of a month
         raise ConfigError(f"{path} is not valid YAML: {error}") from error
     if values is None:
         return {}
@@ -93,7 +93,7 @@ def apply_override(values: dict[str, Any], override: str) -> None:
             raise ConfigError(f"{name!r}: {parent!r} is a value, not a group of values")
     try:
         values[leaf] = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{override!r} is not a value that YAML can read: {error}") from error
 
 

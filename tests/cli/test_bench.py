@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from command import exit_code
 from pic_uie.cli.main import main
 from pic_uie.evaluation import efficiency
 from pic_uie.evaluation.hardware_table import doubts
@@ -114,7 +115,7 @@ def test_a_size_that_the_machine_cannot_carry_is_a_row_with_the_reason(weights, 
     ],
 )
 def test_bad_options(weights, capsys, options, code, message):
-    assert main(["bench", "--weights", weights, "--engines", "torch-cpu", *options]) == code
+    assert exit_code(["bench", "--weights", weights, "--engines", "torch-cpu", *options]) == code
     assert message in capsys.readouterr().err
 
 

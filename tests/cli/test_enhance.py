@@ -205,6 +205,12 @@ def test_closed_standard_input(here):
     assert json.loads((here / "run.jsonl").read_text())["status"] == "failed"
 
 
+def test_closed_standard_output(here):
+    make(here / "a.png")
+    done = shell(here, "a.png -o - >&-")
+    assert (done.returncode, b"which is closed" in done.stderr) == (exit_codes.USAGE, True)
+
+
 def test_an_unexpected_error_in_a_pipe_is_told_and_reported(here, capsys, monkeypatch):
     make(here / "a.png")
     monkeypatch.setattr(Enhancer, "enhance", lambda *_, **__: 1 / 0)

@@ -72,6 +72,33 @@ def test_an_interrupted_copy_goes_on(small_set, weights_file, tmp_path):
     assert second.stat().st_mtime_ns == before
 
 
+def test_another_set_does_not_get_the_pictures_of_this_one(small_set, weights_file, tmp_path, capsys):
+    command = ["evaluate", "detection", "--weights", str(weights_file), "--prepare", "-q", "-o", str(tmp_path / "out")]
+    assert main([*command, str(small_set)]) == 0
+    assert main([*command, str(small_set)]) == 0
+    Image.new("RGB", (56, 40)).save(small_set.parent / "images/train/train0.png")
+    assert main([*command, str(small_set)]) == 2
+    assert "another data set, or this one has changed" in capsys.readouterr().err
+
+
+def test_the_files_of_the_set_are_not_overwritten(small_set, weights_file, capsys):
+    root = small_set.parent
+    (root / "raw").mkdir()
+    (root / "raw/val.txt").write_text("../images/val/val0.png\n../images/val/val1.png\n")
+    small_set.write_text(small_set.read_text().replace("val.txt", "raw/val.txt"))
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    options = ["--weights", str(weights_file), "--prepare", "-q", "-o", str(root)]
+    assert main(["evaluate", "detection", str(small_set), *options]) == 2
+    assert "is a part of the data set" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_split_that_is_a_picture(small_set):
+    small_set.write_text(small_set.read_text().replace("val.txt", "images/val/val0.png"))
+    with pytest.raises(DataError, match="is not a text file that names pictures"):
+        yolo_set.read(small_set)
+
+
 def test_labels_are_where_yolo_looks(tmp_path):
     assert yolo_set.label_file(tmp_path / "images/a/images/b/c.d.png") == tmp_path / "images/a/labels/b/c.d.txt"
     assert yolo_set.label_file(tmp_path / "pictures/c.png") == tmp_path / "pictures/c.txt"

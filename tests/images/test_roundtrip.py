@@ -166,6 +166,28 @@ def test_bmp_header_is_what_pillow_expects():
         assert np.array_equal(np.asarray(image), np.squeeze(reef(7, 5, channels)))
 
 
+@pytest.mark.parametrize(
+    "pixels",
+    [
+        reef().astype(np.float32) / 255,
+        reef().astype(np.int32),
+        reef()[:, :, 0],
+        reef(channels=4)[:, :, [0, 1, 2, 3, 3]],
+        reef()[:0],
+        [[1]],
+    ],
+)
+def test_a_picture_of_other_than_samples_is_refused(pixels):
+    with pytest.raises(ValueError, match="pixels must"):
+        images.Picture(pixels)
+
+
+def test_impossible_formats_and_qualities_are_refused():
+    for options in ({"file_format": "gif"}, {"quality": 0}, {"quality": 101}, {"quality": -5}):
+        with pytest.raises(ValueError, match=r"unknown format 'gif'|quality must be from 1 to 100"):
+            images.encode(images.Picture(reef()), **{"file_format": "jpeg"} | options)
+
+
 def test_with_pixels_refuses_other_shapes_and_types():
     picture = Picture(reef(), colour=Colour())
     with pytest.raises(ValueError, match="must stay"):

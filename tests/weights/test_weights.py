@@ -1,5 +1,6 @@
 """The weights file: round trip, and every way in which a file can be wrong."""
 
+import os
 import pickle
 
 import numpy as np
@@ -113,6 +114,13 @@ def test_files_that_are_not_weights(tmp_path, saved):
         saved.write_bytes(data[:size])
         with pytest.raises(WeightsError):
             weights.load(saved)
+
+
+def test_folders_and_pipes_are_no_weights(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(WeightsError, match="not a file"):
+            weights.load(path)
 
 
 def test_a_failed_save_keeps_the_old_file(saved, monkeypatch):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pic_uie.batch.sources import Source, is_folder, location
 from pic_uie.errors import ConfigError
+from pic_uie.files import identity
 from pic_uie.images.formats import FORMATS, by_suffix, titles
 
 DEFAULT_SUFFIX = "_enhanced"
@@ -159,12 +160,3 @@ def _refuse_sources(jobs: Sequence[Job]) -> None:
                 f"{job.source} would be written to {job.output}, which is a source; nothing was done. "
                 "A source is never overwritten: choose another -o or --suffix"
             )
-
-
-def identity(path: Path | int) -> tuple[int, int] | None:
-    """Tells files apart where names do not: links, file systems that ignore case, open files given by number."""
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return status.st_dev, status.st_ino

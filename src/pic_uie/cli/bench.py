@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 from pic_uie.cli.exit_codes import OK
+from pic_uie.cli.options import thread_count
+from pic_uie.cli.output import require_suffix
 from pic_uie.errors import DataError, EnvironmentMissingError
 
 
@@ -18,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sizes", default="256,1080p,4k", metavar="A,B", help="256, 1080p, 4k or WIDTHxHEIGHT")
     parser.add_argument("--weights", type=Path, metavar="FILE", help="weights to run (default: the released ones)")
-    parser.add_argument("--threads", type=int, metavar="N", help="for engines on the processor (default: their own)")
+    parser.add_argument(
+        "--threads", type=thread_count, metavar="N", help="for engines on the processor (default: their own)"
+    )
     parser.add_argument("--warm-up", type=int, default=10, metavar="N", help="runs before the clock starts (10)")
     parser.add_argument("--runs", type=int, default=30, metavar="N", help="timed runs (30)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.json", help="write the measurements")
@@ -35,7 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
     from pic_uie.evaluation.hardware_table import cross_hardware
 
     if arguments.subverb == "table":
-        print(cross_hardware([efficiency.read(path) for path in arguments.files]))
+        documents = [efficiency.read(path) for path in arguments.files]
+        try:
+            print(cross_hardware(documents))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise DataError(f"a benchmark file is damaged: {type(error).__name__} {error}") from error
         return OK
     return _measure(arguments)
 
@@ -46,6 +54,7 @@ def _measure(arguments: argparse.Namespace) -> int:
     from pic_uie.evaluation.hardware_table import cross_hardware, details, doubts
     from pic_uie.files import atomic_write
 
+    require_suffix(arguments.output, ".json")
     engines = _words(arguments.engines) if arguments.engines else list(available())
     if not engines:
         raise EnvironmentMissingError("no engine here: neither the native one nor PyTorch is installed")

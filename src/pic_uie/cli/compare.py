@@ -27,7 +27,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     from pic_uie import images
     from pic_uie.batch.process import write_result
-    from pic_uie.batch.sources import location
     from pic_uie.images import montage
     from pic_uie.images.formats import by_suffix, titles
 
@@ -35,8 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     kind = by_suffix(output)
     if kind is None:
         raise ConfigError(f"-o {output} must end like a picture ({titles()}), for example side.jpg")
-    if location(output) in (location(arguments.before), location(arguments.after)):
-        raise ConfigError(f"-o {output} is one of the pictures to compare; a source is never overwritten")
     if os.path.lexists(output) and not arguments.overwrite:
         raise ConfigError(f"{output} exists already; choose another name or add --overwrite")
     before, after = images.read_rgb8(arguments.before), images.read_rgb8(arguments.after)

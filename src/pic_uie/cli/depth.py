@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pic_uie.cli.exit_codes import FAILED, NOTHING_MATCHED, OK
+from pic_uie.cli.options import count, thread_count
 from pic_uie.cli.progress import Progress
 from pic_uie.errors import ConfigError, DataError, ImageError
-from pic_uie.files import atomic_write
+from pic_uie.files import atomic_write, identity
+from pic_uie.stems import SUFFIXES
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -21,15 +23,6 @@ if TYPE_CHECKING:
     from pic_uie.training.depth import DepthNetwork, Preprocessing
 
 PRESET_NAMES = ("depth-anything-v2", "midas-small", "midas-large", "tcmonodepth")
-SUFFIXES = {
-    ".jpg",
-    ".jpeg",
-    ".png",
-    ".webp",
-    ".tif",
-    ".tiff",
-    ".bmp",
-}  # of pictures in a folder; a file is always tried
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--std", type=float, nargs=3, metavar="S", help="divided by after that (default 1 1 1)")
     parser.add_argument("--distance", action="store_true", help="the network says distance, not inverse depth")
     parser.add_argument("--bits", type=int, choices=(8, 16), default=8, help="bits of the PNG (default 8)")
-    parser.add_argument("--batch", type=int, default=8, help="pictures at once, where the network can (default 8)")
-    parser.add_argument("--threads", type=int, default=0, help="threads of the network (default: all cores)")
+    parser.add_argument("--batch", type=count, default=8, help="pictures at once, where the network can (default 8)")
+    parser.add_argument(
+        "--threads", type=thread_count, default=0, metavar="N", help="threads of the network (default: all cores)"
+    )
     parser.add_argument("--overwrite", action="store_true", help="make maps again that are there already")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
@@ -59,16 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not outputs:
         print("pic-uie depth: no pictures found", file=sys.stderr)
         return NOTHING_MATCHED
-    if arguments.batch < 1 or arguments.threads < 0:
-        raise ConfigError(
-            f"--batch must be 1 or more and --threads 0 or more, got {arguments.batch}, {arguments.threads}"
-        )
     network = DepthNetwork(arguments.model, _preprocessing(arguments), arguments.threads)
     try:
         arguments.output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ImageError(f"cannot make the folder {arguments.output}: {error.strerror}") from error
-    missing = {source: path for source, path in outputs.items() if arguments.overwrite or not path.exists()}
+    missing = {source: path for source, path in outputs.items() if arguments.overwrite or not path.is_file()}
     skipped = len(outputs) - len(missing)
     if skipped and not arguments.quiet:
         print(f"{skipped} maps are there already", file=sys.stderr)
@@ -91,7 +82,7 @@ def plan(images: Sequence[Path], output: Path) -> dict[Path, Path]:
         owner = owners.setdefault(path, source)
         if owner != source:
             raise ConfigError(f"{owner} and {source} would both become {path}: give them different names or folders")
-        if path.resolve() == source.resolve():
+        if (existing := identity(path)) is not None and existing == identity(source):
             raise ConfigError(f"the map of {source} would replace it: choose another output folder")
         outputs[source] = path
     return outputs

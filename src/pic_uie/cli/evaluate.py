@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from pic_uie.cli.exit_codes import NOTHING_MATCHED, OK
+from pic_uie.cli.output import named_files, refuse_inputs
 from pic_uie.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
@@ -75,12 +76,16 @@ def _score(arguments: argparse.Namespace) -> int:
     from pic_uie.evaluation.folders import gather
     from pic_uie.evaluation.machine import usable_cores
     from pic_uie.evaluation.metrics import choose
-    from pic_uie.evaluation.results import Result
+    from pic_uie.evaluation.results import Result, result_paths
     from pic_uie.evaluation.scoring import Task, score
 
     jobs = arguments.jobs if arguments.jobs is not None else usable_cores()
     if jobs < 1:
         raise ConfigError(f"--jobs must be at least 1, got {jobs}")
+    if arguments.output is not None:
+        if not arguments.output.name:
+            raise ConfigError(f"-o {arguments.output} is no name for a file: STEM.json and STEM.csv are written")
+        refuse_inputs(result_paths(arguments.output), named_files(arguments))
     protocol = _protocol(arguments)
     names, cases = gather(protocol, _folders(arguments, protocol), arguments.list, arguments.allow_extra)
     source = _source(arguments)

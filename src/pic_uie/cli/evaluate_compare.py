@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from pic_uie.cli.exit_codes import OK
+from pic_uie.cli.output import require_suffix
 from pic_uie.errors import ConfigError, DataError, did_you_mean
 
 
@@ -25,6 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pic_uie.evaluation.compare import choose_resize, compare, summary_table, to_csv, worst_table
     from pic_uie.files import atomic_write
 
+    require_suffix(arguments.output, ".csv")
     a, b = results.read(arguments.a), results.read(arguments.b)
     resize = choose_resize(a, b, arguments.resize)
     differences = compare(a, b, resize)
@@ -32,7 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
     if metric not in differences:
         raise ConfigError(f"the results do not share the metric {metric!r}: {did_you_mean(metric, differences)}")
     count = len(differences[metric].by_name)
-    print(f"{a.protocol['name']}, {resize}, {count} pictures, list sha256 {a.names['sha256'][:16]}")
+    protocols = list(dict.fromkeys((a.protocol["name"], b.protocol["name"])))
+    print(f"{' against '.join(protocols)}, {resize}, {count} pictures, list sha256 {a.names['sha256'][:16]}")
+    if len(protocols) > 1:
+        print("two protocols: that their pictures have the same names does not make them the same pictures")
     print(summary_table(differences, a.method, b.method))
     print(f"\nwhere B falls furthest behind A\n{worst_table(differences[metric], metric)}")
     if arguments.output:

@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     enhancer, _ = load(arguments.weights, default_threads())
     pictures = sum(len(split) for split in data.splits.values())
     try:
+        yolo_set.claim(data, output)
         sets = {"raw": yolo_set.write_as_is(data, output / "raw")}
         folder = output / f"enhanced-{enhancer.weights.short_hash}"
         with Progress(pictures, "enhancing", arguments.quiet) as progress:

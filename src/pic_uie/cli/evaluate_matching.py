@@ -12,6 +12,7 @@ from pic_uie.cli.exit_codes import NOTHING_MATCHED, OK
 from pic_uie.cli.methods import HELP as METHOD_HELP
 from pic_uie.cli.methods import methods
 from pic_uie.cli.options import count
+from pic_uie.cli.output import require_suffix
 from pic_uie.errors import ConfigError, DataError
 
 FORMAT = "pic-uie-matching-1"
@@ -36,6 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pic_uie.evaluation.folders import NoPicturesError
     from pic_uie.evaluation.metrics.pictures import opencv
 
+    require_suffix(arguments.output, ".json")
     opencv()
     if arguments.paper and (arguments.frames or arguments.stride):
         raise ConfigError("--paper chooses frames and stride itself: leave out --frames and --stride")
@@ -103,7 +105,7 @@ def _write(path: Path, document: dict[str, Any]) -> None:
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+        atomic_write(path, (json.dumps(document, indent=1) + "\n").encode())
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from error
     print(f"wrote {path}", file=sys.stderr)

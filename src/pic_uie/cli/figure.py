@@ -9,6 +9,7 @@ from typing import Any
 
 from pic_uie.cli.exit_codes import OK
 from pic_uie.errors import ConfigError, DataError
+from pic_uie.files import identity
 
 KINDS = {".png": "png", ".pdf": "pdf"}
 STEPS = ("luminance", "tone", "chroma", "colour", "calibration")
@@ -80,8 +81,11 @@ def _bubbles(arguments: argparse.Namespace) -> Any:
 
     milliseconds = None
     if arguments.bench:
-        rows = efficiency.read(arguments.bench)["rows"]
-        times = [row["sizes"]["256"]["ms_mean"] for row in rows if "256" in row["sizes"]]
+        try:
+            rows = efficiency.read(arguments.bench)["rows"]
+            times = [row["sizes"]["256"]["ms_mean"] for row in rows if "ms_mean" in row["sizes"].get("256", {})]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"{arguments.bench} is a damaged benchmark: {type(error).__name__} {error}") from error
         if not times:
             raise DataError(f"{arguments.bench} was not measured at 256: run pic-uie bench --sizes 256")
         milliseconds = times[0]
@@ -99,6 +103,8 @@ def _grid(arguments: argparse.Namespace) -> Any:
     from pic_uie.figures import grid
 
     folders = _named(arguments.methods, "NAME=DIR")
+    if identity(arguments.output.parent) in {identity(folder) for folder in folders.values()}:
+        raise ConfigError(f"-o {arguments.output} lies among the pictures that are drawn: choose another folder")
     rows = grid.load(folders, [word for word in (arguments.pictures or "").split(",") if word])
     crops: dict[str, list[grid.Crop]] = {stem: [] for stem in rows}
     for word in arguments.crop:

@@ -73,6 +73,4 @@ def _check(arguments: argparse.Namespace) -> str | None:
         raise ConfigError(f"{arguments.output}: a sheet is .png, .pdf or .svg")
     if arguments.output.exists() and not arguments.overwrite:
         raise ConfigError(f"{arguments.output} is there already: choose another name, or --overwrite")
-    if arguments.output.resolve() == arguments.image.resolve():
-        raise ConfigError(f"the sheet would replace the picture {arguments.image}")
     return kind

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from pic_uie import __version__
 from pic_uie.cli.exit_codes import ENVIRONMENT, FAILED, INTERRUPTED, OK, USAGE
+from pic_uie.cli.output import named_files, refuse_inputs
 from pic_uie.errors import ConfigError, EnvironmentMissingError, PicUieError
 
 # Verb -> one-line help. Each lives in the module of its name with `add_arguments(parser)` and `run(arguments) -> int`.
@@ -31,6 +34,7 @@ VERBS: dict[str, str] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs `pic-uie` and returns its exit code."""
+    _open_streams()
     argv = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="pic-uie", description="Enhance underwater pictures.")
     parser.add_argument("--version", action="version", version=f"pic-uie {__version__}")
@@ -45,7 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "overrides" not in arguments or any(word.startswith("-") or "=" not in word for word in rest):
             parser.error(f"unrecognized arguments: {' '.join(rest)}")
         arguments.overrides += rest
+    subverb = getattr(arguments, "subverb", None)
+    if subverb and argv[1] != subverb:
+        parser.error(f"options of `{arguments.verb} {subverb}` go behind {subverb}, not in front of it")
     try:
+        if isinstance(output := getattr(arguments, "output", None), Path):
+            refuse_inputs([output], named_files(arguments))
         code = int(module.run(arguments))
         sys.stdout.flush()
         return code
@@ -64,6 +73,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()
         where = f"{error.filename}: " if error.filename else ""
         return _fail(EnvironmentMissingError(f"{where}{error.strerror or error}"), ENVIRONMENT)
+
+
+def _open_streams() -> None:
+    """Lets messages go nowhere where the caller closed a stream, and names that no encoding knows be printed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (for as long as we run)
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _drop_output() -> None:

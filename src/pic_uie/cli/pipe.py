@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from pic_uie.batch.ledger import Ledger, Outcome
-from pic_uie.batch.mapping import Job, format_of, identity
+from pic_uie.batch.mapping import Job, format_of
 from pic_uie.batch.process import failed, transform, write_result
 from pic_uie.batch.sources import is_folder, is_taken
 from pic_uie.cli import engine, exit_codes
@@ -16,6 +16,7 @@ from pic_uie.cli.display import say
 from pic_uie.cli.enhance import refuse_report_over_pictures
 from pic_uie.enhancer import default_threads
 from pic_uie.errors import ConfigError, ImageError
+from pic_uie.files import identity
 from pic_uie.images.files import read_bytes, size_limit
 
 _STANDARD_INPUT = 0
@@ -59,6 +60,8 @@ def _job(arguments: argparse.Namespace) -> Job:
         raise ConfigError("a picture from standard input has no name: say where it goes with -o FILE or -o -")
     if output == "-" and sys.stdout.isatty() and not arguments.dry_run:
         raise ConfigError("-o - would write a picture to the terminal: redirect it, for example with > reef.jpg")
+    if output == "-" and getattr(sys.stdout, "name", None) == os.devnull:  # see main: the caller closed it
+        raise ConfigError("-o - needs a standard output, which is closed")
     asked = None if arguments.format == "auto" else arguments.format
     job = Job(Path(source), Path(output), asked if output == "-" else format_of(output, asked))
     refuse_report_over_pictures(arguments.report, [job])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pic_uie.errors import ConfigError, EnvironmentMissingError
+from pic_uie.evaluation.documents import read_document
 from pic_uie.files import atomic_write
 
 FORMAT = "pic-uie-detector-1"
@@ -75,10 +77,12 @@ def train_and_test(data: Path, folder: Path, settings: Settings) -> dict[str, fl
         ConfigError: The folder holds a run under other settings.
         EnvironmentMissingError: Ultralytics is not installed, or left no checkpoint.
     """
-    known = {"format": FORMAT, "settings": asdict(settings)}
+    known: dict[str, Any] = {"format": FORMAT, "settings": asdict(settings)}
+    if Path(settings.model).is_file():
+        known["model_sha256"] = hashlib.sha256(Path(settings.model).read_bytes()).hexdigest()
     finished = folder / RESULT
     if finished.is_file():
-        stored = json.loads(finished.read_text(encoding="utf-8"))
+        stored = read_document(finished, "pic-uie evaluate detection", format=FORMAT)
         if {key: stored.get(key) for key in known} != known:
             raise ConfigError(f"{folder} holds a detector that was trained under other settings: give -o another name")
         return dict(stored["test"])

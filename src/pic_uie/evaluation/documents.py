@@ -24,7 +24,7 @@ def read_document(path: Path, command: str, **expected: str) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not JSON: {error}") from error
     if not isinstance(document, dict) or any(document.get(key) != value for key, value in expected.items()):
         wanted = ", ".join(f"{key} {value!r}" for key, value in expected.items())

@@ -25,6 +25,7 @@ FORMAT = "pic-uie-bench-1"
 SIZES = {"256": (256, 256), "1080p": (1080, 1920), "4k": (2160, 3840)}  # height, width
 WARM_UP = 10
 RUNS = 30
+MAX_PIXELS = 1 << 28
 SEED = 0
 
 
@@ -107,8 +108,8 @@ def parse_size(text: str) -> tuple[int, int]:
     if text.lower() in SIZES:
         return SIZES[text.lower()]
     width, _, height = text.lower().partition("x")
-    if not (width.isdigit() and height.isdigit() and int(width) and int(height)):
-        raise ConfigError(f"a size is {', '.join(SIZES)} or WIDTHxHEIGHT, got {text!r}")
+    if not (width.isdecimal() and height.isdecimal() and 0 < int(width) * int(height) <= MAX_PIXELS):
+        raise ConfigError(f"a size is {', '.join(SIZES)} or WIDTHxHEIGHT up to {MAX_PIXELS} pixels, got {text!r}")
     return int(height), int(width)
 
 

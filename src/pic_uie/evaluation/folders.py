@@ -123,7 +123,10 @@ def name_set(stems: Iterable[str], file: str | None = None, file_sha256: str | N
     """Returns the names sorted, with the hash that is the same whatever the order or the line endings were."""
     ranked = tuple(sorted(stems))
     return Names(
-        ranked, hashlib.sha256("".join(f"{stem}\n" for stem in ranked).encode()).hexdigest(), file, file_sha256
+        ranked,
+        hashlib.sha256("".join(f"{stem}\n" for stem in ranked).encode("utf-8", "surrogateescape")).hexdigest(),
+        file,
+        file_sha256,
     )
 
 

@@ -96,11 +96,15 @@ def find_sequences(folder: Path, frames: int | None = None, stride: int = 1) -> 
         raise DataError(f"{folder} is not a folder of frames")
     inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     sequences: dict[str, list[Path]] = {}
-    for path in inside or [folder]:
+    for path in (*inside, folder):
         try:
             ordered = sorted(index(path).values(), key=_natural)
         except NoPicturesError:
             continue
+        if path == folder and sequences:
+            raise DataError(
+                f"{folder} has frames of its own beside sequences in {', '.join(sequences)}: name one of them"
+            )
         sequences[path.name] = select(ordered, frames, stride, path)
     if not sequences:
         raise NoPicturesError(f"{folder} has no pictures, and no sub-folder of it has")

@@ -81,7 +81,7 @@ class Result:
             "assets": dict(self.assets),
             "results": {resize: self._section(resize) for resize in self.scores},
         }
-        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
     def to_csv(self) -> str:
         """Returns one line per way of resizing and picture."""
@@ -96,11 +96,11 @@ class Result:
 
     def write(self, stem: Path) -> tuple[Path, Path]:
         """Writes STEM.json and STEM.csv; returns their paths."""
-        paths = stem.with_name(f"{stem.name}.json"), stem.with_name(f"{stem.name}.csv")
+        paths = result_paths(stem)
         for path, text in zip(paths, (self.to_json(), self.to_csv()), strict=True):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                atomic_write(path, text.encode())
+                atomic_write(path, text.encode("utf-8", "surrogateescape"))
             except OSError as error:
                 raise DataError(f"cannot write {path}: {error.strerror}") from error
         return paths
@@ -109,6 +109,11 @@ class Result:
         summaries = {metric: _plain(vars(summary)) for metric, summary in self.summaries(resize).items()}
         images = [{"name": name, **_plain(values)} for name, values in self.scores[resize].items()]
         return {"summary": summaries, "images": images}
+
+
+def result_paths(stem: Path) -> tuple[Path, Path]:
+    """Returns STEM.json and STEM.csv."""
+    return stem.with_name(f"{stem.name}.json"), stem.with_name(f"{stem.name}.csv")
 
 
 def summarise(values: list[float]) -> Summary:
@@ -128,6 +133,9 @@ def read(path: Path) -> Result:
         scores = {resize: _read_images(section["images"]) for resize, section in document["results"].items()}
         if not document["names"].get("sha256") or not scores or not all(scores.values()):
             raise DataError(f"{path} has no pictures, or no hash of their list, so it cannot be compared")
+        shown = (document["method"], document["protocol"]["name"], document["names"]["sha256"])
+        if not all(isinstance(text, str) for text in shown):
+            raise TypeError("method, protocol.name and names.sha256 must be texts")
         return Result(
             document["method"],
             document["source"],
@@ -160,6 +168,8 @@ def _read_images(images: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
         if wrong:
             raise ValueError(f"{image['name']}: {', '.join(wrong)} is not a number")
         scores[image["name"]] = values
+    if len({frozenset(values) for values in scores.values()}) > 1:
+        raise ValueError("some pictures lack a metric that others have")
     return scores
 
 

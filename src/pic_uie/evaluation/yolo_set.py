@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +14,15 @@ import yaml
 
 from pic_uie.batch.mapping import Job
 from pic_uie.batch.process import ArrayEnhancer, Settings, process
-from pic_uie.errors import DataError
-from pic_uie.files import atomic_write
+from pic_uie.errors import ConfigError, DataError
+from pic_uie.evaluation.documents import read_document
+from pic_uie.files import atomic_write, identity
 from pic_uie.stems import SUFFIXES
 from pic_uie.typed_yaml import read_mapping
 
 SPLITS = ("train", "val", "test")
 SHOWN = 10
+NOTE, FORMAT = "data-set.json", "pic-uie-yolo-set-1"
 
 
 @dataclass(frozen=True)
@@ -28,10 +32,12 @@ class YoloSet:
     Attributes:
         splits: Split -> pictures, as absolute paths.
         facts: All other keys of the file (names, nc, ...), for the copy.
+        files: The YAML and the lists that it names.
     """
 
     splits: Mapping[str, Sequence[Path]]
     facts: Mapping[str, Any]
+    files: Sequence[Path]
 
 
 def read(file: Path) -> YoloSet:
@@ -52,14 +58,15 @@ def read(file: Path) -> YoloSet:
     if missing:
         raise DataError(f"{file} has no {', '.join(missing)} split: detectors are compared on a common test split")
     root = Path(os.path.abspath(file.parent / str(values.get("path", "."))))
-    splits = {split: _pictures(values[split], root, f"{file}: {split}") for split in SPLITS}
+    files = [file]
+    splits = {split: _pictures(values[split], root, f"{file}: {split}", files) for split in SPLITS}
     owner: dict[Path, str] = {}
     for split, pictures in splits.items():
         for picture in pictures:
             if picture in owner:
                 raise DataError(f"{picture} is in two splits of {file}: {owner[picture]} and {split}")
             owner[picture] = split
-    return YoloSet(splits, {key: value for key, value in values.items() if key not in (*SPLITS, "path")})
+    return YoloSet(splits, {key: value for key, value in values.items() if key not in (*SPLITS, "path")}, files)
 
 
 def label_file(picture: Path) -> Path:
@@ -69,6 +76,27 @@ def label_file(picture: Path) -> Path:
     if places:
         parts[places[-1]] = "labels"
     return Path(*parts).with_suffix(".txt")
+
+
+def claim(data: YoloSet, folder: Path) -> None:
+    """Notes in a folder which pictures and labels its copies and detectors are of; each by place, size and time.
+
+    Raises:
+        ConfigError: The folder is of another set, or of this one before it changed.
+    """
+    digest = hashlib.sha256()
+    for split, pictures in data.splits.items():
+        for path in (file for picture in pictures for file in (picture, label_file(picture)) if file.is_file()):
+            status = path.stat()
+            digest.update(os.fsencode(f"{split}\0{path}\0{status.st_size}\0{status.st_mtime_ns}\n"))
+    facts = {"format": FORMAT, "sha256": digest.hexdigest()}
+    note = folder / NOTE
+    if note.is_file():
+        if read_document(note, "pic-uie evaluate detection", format=FORMAT) != facts:
+            raise ConfigError(f"{folder} is of another data set, or this one has changed since: give -o another name")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    atomic_write(note, (json.dumps(facts, indent=1) + "\n").encode())
 
 
 def write_as_is(data: YoloSet, folder: Path) -> Path:
@@ -128,16 +156,20 @@ def _copy_label(source: Path, target: Path) -> None:
 def _describe(data: YoloSet, splits: Mapping[str, Sequence[Path]], folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     root = folder.resolve()
+    sources = {identity(path) for path in data.files}
+    for path in (root / "data.yaml", *(root / f"{split}.txt" for split in splits)):
+        if path.exists() and identity(path) in sources:
+            raise ConfigError(f"{path} is a part of the data set and would be overwritten: give -o another name")
     for split, pictures in splits.items():
         lines = "".join(f"{os.path.abspath(picture)}\n" for picture in pictures)
-        atomic_write(root / f"{split}.txt", lines.encode())
+        atomic_write(root / f"{split}.txt", os.fsencode(lines))
     values = {"path": str(root), **{split: f"{split}.txt" for split in splits}, **data.facts}
     file = root / "data.yaml"
     atomic_write(file, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
     return file
 
 
-def _pictures(places: Any, root: Path, where: str) -> list[Path]:
+def _pictures(places: Any, root: Path, where: str, files: list[Path]) -> list[Path]:
     found: list[Path] = []
     for place in places if isinstance(places, list) else [places]:
         path = Path(os.path.abspath(root / str(place)))
@@ -145,6 +177,7 @@ def _pictures(places: Any, root: Path, where: str) -> list[Path]:
             found += sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
         elif path.is_file():
             found += _listed(path, where)
+            files.append(path)
         else:
             raise DataError(f"{where} names {path}, which is neither a folder nor a file")
     if not found:
@@ -154,7 +187,10 @@ def _pictures(places: Any, root: Path, where: str) -> list[Path]:
 
 def _listed(file: Path, where: str) -> list[Path]:
     """The pictures that a text file names; those that start with ./ or a plain name are relative to the file."""
-    lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
+    try:
+        lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: {file} is not a text file that names pictures: {error}") from error
     paths = [Path(os.path.abspath(file.parent / line)) for line in lines if line]  # links stay: labels lie beside them
     missing = [str(path) for path in paths if not path.is_file()]
     if missing:

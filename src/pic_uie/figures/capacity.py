@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pic_uie.errors import DataError
 from pic_uie.evaluation import paper
 from pic_uie.evaluation.documents import read_document
 from pic_uie.figures.canvas import INK, OURS, PAPER, QUIET, new_figure, quiet
@@ -21,7 +22,10 @@ def read(path: Path) -> dict[str, Any]:
     Raises:
         DataError: It is something else.
     """
-    return read_document(path, f"pic-uie reproduce {TABLE}", format=FORMAT, table=TABLE)
+    document = read_document(path, f"pic-uie reproduce {TABLE}", format=FORMAT, table=TABLE)
+    if not isinstance(document.get("metrics"), dict) or not isinstance(document.get("rows"), list):
+        raise DataError(f"{path} is a damaged result: it has no metrics or no rows")
+    return document
 
 
 def draw(ours: Mapping[str, Any] | None = None) -> Any:

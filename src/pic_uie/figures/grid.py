@@ -19,6 +19,7 @@ Crop = tuple[float, float, float, float]  # left, top, width, height as shares o
 
 COLORS = (OURS, SECOND)
 _CELL, _GAP, _TITLE, _MARGIN = 2.0, 0.05, 0.3, 0.03  # inches
+_LONGEST = 10  # times as long as it is wide
 _LARGEST = 900  # pixels across a drawn picture; more is not seen
 
 
@@ -53,6 +54,9 @@ def load(folders: Mapping[str, Path], stems: Sequence[str]) -> dict[str, list[Pi
         if lacking:
             raise DataError(f"{', '.join(lacking)} lacks the picture {stem}")
         rows[stem] = [_drawable(read_rgb8(found[stem])) for found in indexes.values()]
+        height, width = rows[stem][0].shape[:2]
+        if max(height, width) > _LONGEST * min(height, width):
+            raise DataError(f"{stem} is {width}x{height}: too long to be drawn beside others")
     return rows
 
 
@@ -125,11 +129,11 @@ def fit(picture: Picture, crop: Crop, aspect: float) -> tuple[slice, slice]:
     left, top, width, height = crop[0] * columns, crop[1] * rows, crop[2] * columns, crop[3] * rows
     wide, tall = min(width, height * aspect), min(height, width / aspect)
     left, top = left + (width - wide) / 2, top + (height - tall) / 2
-    return _span(top, tall), _span(left, wide)
+    return _span(top, tall, rows), _span(left, wide, columns)
 
 
-def _span(start: float, length: float) -> slice:
-    first = round(start)
+def _span(start: float, length: float, size: int) -> slice:
+    first = min(round(start), size - 1)
     return slice(first, max(round(start + length), first + 1))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pic_uie.errors import ImageError
+from pic_uie.errors import ImageError, did_you_mean
 from pic_uie.images import bmp, colour, formats, iptc, jpeg, png, tiff, vips, webp
 from pic_uie.images import exif as exif_tree
 from pic_uie.images.exif import Exif
@@ -40,8 +40,11 @@ def encode(
 
     Raises:
         ImageError: The format cannot hold such a picture, or no encoder is present.
+        ValueError: An unknown format, or a quality outside 1 to 100.
     """
-    kind = FORMATS[file_format or picture.format]
+    kind = _format(file_format or picture.format)
+    if quality is not None and not 1 <= quality <= 100:
+        raise ValueError(f"quality must be from 1 to 100, got {quality}")
     pixels, own_colour = _stored(picture, kind, keep_metadata)
     dpi = picture.metadata.dpi if keep_metadata else None
     if kind is formats.BMP:
@@ -69,7 +72,7 @@ def encode(
 
 def losses(picture: Picture, file_format: str | None = None, *, keep_metadata: bool = True) -> tuple[str, ...]:
     """Says what of a picture a format has no place for; arguments as for `encode`."""
-    kind, metadata = FORMATS[file_format or picture.format], picture.metadata
+    kind, metadata = _format(file_format or picture.format), picture.metadata
     described = (metadata.exif, metadata.xmp, metadata.iptc, picture.colour.profile)
     lost = {
         "transparency, which was put on white": picture.has_alpha and not kind.alpha,
@@ -93,6 +96,12 @@ def with_remainder(picture: Picture, share: float) -> Picture:
     back = colour.from_srgb(colours, own.space, own.profile, picture.bits)
     remainder = np.float32(share) * (own.own.astype(np.float32) - back)
     return replace(picture, colour=replace(own, remainder=remainder))
+
+
+def _format(name: str) -> Format:
+    if name not in FORMATS:
+        raise ValueError(f"unknown format {name!r}: {did_you_mean(name, FORMATS)}")
+    return FORMATS[name]
 
 
 def _stored(picture: Picture, kind: Format, keep_metadata: bool) -> tuple[Pixels, Colour]:

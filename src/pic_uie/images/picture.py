@@ -99,6 +99,16 @@ class Picture:
     coding: Coding = field(default_factory=Coding)
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuses pixels that no file can hold."""
+        seen = f"{getattr(self.pixels, 'dtype', type(self.pixels).__name__)} {getattr(self.pixels, 'shape', '')}"
+        if not isinstance(self.pixels, np.ndarray) or self.pixels.dtype not in (np.uint8, np.uint16):
+            raise ValueError(f"pixels must be uint8 or uint16 samples, got {seen}")
+        if self.pixels.ndim != 3 or not 1 <= self.pixels.shape[2] <= 4 or not self.pixels.size:
+            raise ValueError(f"pixels must have shape (H, W, 1 to 4) and not be empty, got {seen}")
+        if self.bits not in (8, 16):
+            raise ValueError(f"bits must be 8 or 16, got {self.bits}")
+
     @property
     def width(self) -> int:
         """Pixels across."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,10 @@ def read(path: Path) -> dict[str, float]:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
             raise DataError(f"{path} has format {document['format']!r}, expected {FORMAT!r}")
-        return {str(name): float(value) for name, value in document["correlations"].items()}
+        found = {str(name): float(value) for name, value in document["correlations"].items()}
+        if not found or not all(math.isfinite(value) for value in found.values()):
+            raise ValueError("no correlations, or some that are not numbers")
+        return found
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -51,6 +52,8 @@ def load(path: str | Path = DEFAULT_PATH) -> Weights:
             shape or type, not finite, or not those that the hash was taken of.
     """
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise WeightsError(f"cannot read the weights {path}: a folder or device, not a file")
         if os.path.getsize(path) > MAX_BYTES:
             raise WeightsError(f"{path} is larger than {MAX_BYTES >> 20} MB: not PIC-UIE weights")
         with safetensors.safe_open(str(path), framework="numpy") as file:
