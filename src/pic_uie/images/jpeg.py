@@ -37,7 +37,7 @@ def facts(data: bytes) -> Facts:
     quality: int | None = None
     subsampled: bool | None = None
     dpi: tuple[float, float] | None = None
-    frames, photoshop, extension = 1, b"", list[bytes]()
+    frames, photoshop, extension = 1, list[bytes](), list[bytes]()
     for marker, payload in _segments(data):
         if marker == 0xDB and quality is None:
             table = _first_table(payload)
@@ -55,8 +55,9 @@ def facts(data: bytes) -> Facts:
         elif marker == 0xE2 and payload.startswith(_MULTI_PICTURE):
             frames = max(1, _views(payload.removeprefix(_MULTI_PICTURE)))
         elif marker == 0xED and payload.startswith(iptc.PHOTOSHOP):
-            photoshop += payload.removeprefix(iptc.PHOTOSHOP)  # a large block is spread over several segments
-    metadata = Metadata(xmp_extension=tuple(extension), iptc=iptc.PHOTOSHOP + photoshop if photoshop else None, dpi=dpi)
+            photoshop.append(payload.removeprefix(iptc.PHOTOSHOP))  # a large block is spread over several segments
+    block = iptc.PHOTOSHOP + b"".join(photoshop) if photoshop else None
+    metadata = Metadata(xmp_extension=tuple(extension), iptc=block, dpi=dpi)
     return Facts(frames, metadata=metadata, coding=Coding(quality=quality, subsampled=subsampled))
 
 
