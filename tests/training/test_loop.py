@@ -223,6 +223,11 @@ def test_a_run_goes_on_with_what_it_began_with_or_not_at_all(dataset, tmp_path, 
     assert (tmp_path / "run/state.safetensors").read_bytes() == state
 
 
+def test_names_that_are_no_text_are_ingredients_too(pairs):
+    odd = replace(pairs, stems=(os.fsdecode(b"a\xff"), *pairs.stems[1:]))
+    assert ingredients(Recipe(), odd, None) != ingredients(Recipe(), pairs, None) == ingredients(Recipe(), pairs, None)
+
+
 def test_the_state_goes_to_the_device_of_the_model(tmp_path, pairs):
     recipe = Recipe(size=176, optimization=Optimization(epochs=1, batch=4))
     train(recipe, pairs, None, tmp_path)

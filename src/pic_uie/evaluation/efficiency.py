@@ -20,12 +20,12 @@ from pic_uie.evaluation import machine
 from pic_uie.evaluation.documents import read_document
 from pic_uie.evaluation.engines import ENGINES, available
 from pic_uie.evaluation.results import versions
+from pic_uie.images import MAX_PIXELS
 
 FORMAT = "pic-uie-bench-1"
 SIZES = {"256": (256, 256), "1080p": (1080, 1920), "4k": (2160, 3840)}  # height, width
 WARM_UP = 10
 RUNS = 30
-MAX_PIXELS = 1 << 28
 SEED = 0
 
 

@@ -103,7 +103,7 @@ def find_sequences(folder: Path, frames: int | None = None, stride: int = 1) -> 
             continue
         if path == folder and sequences:
             raise DataError(
-                f"{folder} has frames of its own beside sequences in {', '.join(sequences)}: name one of them"
+                f"{folder} has frames of its own beside sequences in {', '.join(sequences)}: move one or the other"
             )
         sequences[path.name] = select(ordered, frames, stride, path)
     if not sequences:

@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import platform
 import time
 from collections.abc import Callable
@@ -208,7 +209,7 @@ class RunFolder:
 def ingredients(recipe: Recipe, pairs: Pairs, validation: Pairs | None) -> dict[str, str]:
     """Hashes of what the run is made of: names of the pictures, and every weights file that the recipe names."""
     lists = {"pictures to train on": pairs.stems, "pictures to measure on": validation.stems if validation else ()}
-    names = {what: hashlib.sha256("\n".join(stems).encode()).hexdigest() for what, stems in lists.items()}
+    names = {what: hashlib.sha256(os.fsencode("\n".join(stems))).hexdigest() for what, stems in lists.items()}
     files = (*recipe.teaching.teachers, *([recipe.start] if recipe.start else []))
     return names | {f"weights in {path}": weights.load(path).sha256 for path in files}
 
