@@ -71,22 +71,14 @@ class BarProgress:
     """A bar with rate and remaining time; failures scroll by above it."""
 
     def __init__(self, total: int, *, verbose: bool) -> None:
-        from rich import progress
         from rich.console import Console
+
+        from pic_uie.cli.progress import rated_bar
 
         self._console = Console(stderr=True)
         self._verbose = verbose
-        self._bar = progress.Progress(
-            progress.TextColumn("{task.description}"),
-            progress.BarColumn(),
-            progress.MofNCompleteColumn(),
-            progress.TextColumn("{task.fields[rate]}"),
-            progress.TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-        )
-        self._task = self._bar.add_task("enhancing", total=total, rate="")
-        self._finished, self._start = 0, time.monotonic()
+        self._bar = rated_bar(self._console, transient=True)
+        self._task = self._bar.add_task("enhancing", total=total)
 
     def __enter__(self) -> BarProgress:
         self._bar.start()
@@ -99,9 +91,7 @@ class BarProgress:
 
     def advance(self, outcome: Outcome) -> None:
         """Moves the bar."""
-        self._finished += 1
-        rate = self._finished / max(time.monotonic() - self._start, 1e-9)
-        self._bar.update(self._task, advance=1, rate=f"{rate:.1f}/s")
+        self._bar.advance(self._task)
         if outcome.status == "failed" or self._verbose:
             self._console.print(line(outcome, notes=self._verbose), markup=False, highlight=False, soft_wrap=True)
 

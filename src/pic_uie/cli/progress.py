@@ -1,59 +1,63 @@
-"""How far a run is: a bar with rate and remaining time on a terminal, a line now and then elsewhere."""
+"""How far a run is: a bar with rate and remaining time on a terminal, a line now and then elsewhere, on stderr."""
 
 from __future__ import annotations
 
 import sys
 import time
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Self
 
-BAR = 30
-REDRAW_SECONDS = 0.1
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.text import Text
+
 LINES = 10  # plain lines over a whole run where there is no terminal
 
 
-class Progress:
-    """Counts finished items on stderr; use it as a context manager so that the bar's line is ended."""
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.finished_speed or task.speed or 0.0:.1f}/s")
 
-    def __init__(self, total: int, label: str, quiet: bool = False, stream: TextIO | None = None) -> None:
+
+def rated_bar(console: Console, *, transient: bool) -> Bar:
+    """A bar with a label, the count, the rate and the remaining time."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+    return Bar(*columns, console=console, transient=transient)
+
+
+class Progress:
+    """Counts finished items; use it as a context manager so that the bar ends."""
+
+    def __init__(self, total: int, label: str, quiet: bool = False) -> None:
         self.total, self.label, self.quiet = total, label, quiet
-        self.stream = stream or sys.stderr
         self.done = 0
-        self.started = self.drawn = time.monotonic()
-        self.terminal = self.stream.isatty()
+        self.started = time.monotonic()
+        console = Console(stderr=True)
+        self.bar = rated_bar(console, transient=False) if console.is_terminal and not quiet else None
+        if self.bar:
+            self.task = self.bar.add_task(label, total=total)
 
     def __enter__(self) -> Self:
+        if self.bar:
+            self.bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.terminal and not self.quiet and self.done:
-            self.stream.write("\n")
-            self.stream.flush()
+        if self.bar:
+            self.bar.stop()
 
     def advance(self) -> None:
         """Notes that one more item is done."""
         self.done += 1
-        if self.quiet:
-            return
-        now = time.monotonic()
-        if self.terminal:
-            if self.done == self.total or now - self.drawn >= REDRAW_SECONDS:
-                self.drawn = now
-                self._write(f"\r{self._bar()} {self._figures(now)}\x1b[K")
-        elif self.done * LINES // self.total > (self.done - 1) * LINES // self.total:
-            self._write(f"{self._figures(now)}\n")
+        if self.bar:
+            self.bar.advance(self.task)
+        elif not self.quiet and self.done * LINES // self.total > (self.done - 1) * LINES // self.total:
+            print(self._figures(), file=sys.stderr, flush=True)
 
-    def _bar(self) -> str:
-        filled = BAR * self.done // self.total
-        return f"[{'#' * filled}{'.' * (BAR - filled)}]"
-
-    def _figures(self, now: float) -> str:
-        rate = self.done / max(now - self.started, 1e-9)
+    def _figures(self) -> str:
+        rate = self.done / max(time.monotonic() - self.started, 1e-9)
         remaining = (self.total - self.done) / rate
         return f"{self.label} {self.done}/{self.total}, {rate:.1f}/s, {remaining:.0f} s left"
-
-    def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
