@@ -1,6 +1,7 @@
 """Colour management against Little CMS (through Pillow) and the definitions of CIE L*a*b*."""
 
 import io
+import sys
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from PIL import Image, ImageCms
 
 from pic_uie import Enhancer, images
 from pic_uie.batch.process import enhanced
+from pic_uie.errors import ImageError
 from pic_uie.images import Colour, Picture, colour, exif, vips
 from pic_uie.images.ifd import text
 from pic_uie.images.profiles import grey_profile, matrix_profile
@@ -152,6 +154,35 @@ def test_strength_0_leaves_colours_that_srgb_has_no_room_for(enhancer, name, bit
     assert np.abs(full.astype(int) - own).max() > 30 * levels  # clipped to sRGB, and corrected
     between = np.abs(half - (own + full.astype(float)) / 2)
     assert np.quantile(between, 0.9) < 16 * levels  # the mean is taken in sRGB, where other curves are in use
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])
+def test_what_is_clear_turns_white_in_a_jpeg_whatever_the_profile(enhancer, strength):
+    pixels = np.zeros((32, 16, 4), np.uint8)
+    pixels[:, :, 1] = 255  # a green that sRGB has no room for
+    pixels[16:, :, 3] = 255
+    picture = images.read(saved(pixels, "PNG", icc_profile=PROFILES["Adobe RGB"]))
+    result = np.asarray(opened(images.encode(enhanced(picture, enhancer, strength), file_format="jpeg", quality=100)))
+    assert result[:8].min() >= 254
+    if strength == 0.0:
+        assert np.abs(result[24:].astype(int) - (0, 255, 0)).max() <= 2
+
+
+@pytest.mark.parametrize("options", [{"file_format": "bmp"}, {"file_format": "png", "keep_metadata": False}])
+def test_a_profile_without_a_way_back_is_no_obstacle_to_files_without_profile(enhancer, options, monkeypatch):
+    def no_way_back(*_):
+        raise ImageError("no output profile")
+
+    picture = images.read(saved(reef(), "PNG", icc_profile=PROFILES["Display P3"]))
+    monkeypatch.setattr(colour, "from_srgb", no_way_back)
+    assert opened(images.encode(enhanced(picture, enhancer, 0.5), **options)).size == (64, 48)
+
+
+def test_strips_of_a_large_picture_meet(enhancer, monkeypatch):
+    data = saved(reef(96, 64), "PNG", icc_profile=PROFILES["ProPhoto"])
+    whole = images.encode(enhanced(images.read(data), enhancer, 0.3))
+    monkeypatch.setattr(sys.modules["pic_uie.images.encode"], "_STRIP_PIXELS", 7 * 64)
+    assert images.encode(enhanced(images.read(data), enhancer, 0.3)) == whole
 
 
 def test_alpha_passes_colour_management_untouched():

@@ -14,6 +14,7 @@ from PIL import IptcImagePlugin
 
 from pic_uie import images
 from pic_uie.errors import ImageError
+from pic_uie.images import exif, ifd
 from pic_uie.images.profiles import matrix_profile
 from pictures import XMP, camera_exif, opened, reef, saved, srgb_profile
 
@@ -192,6 +193,64 @@ def test_xmp_beyond_a_jpeg_segment_is_an_error_with_a_way_out():
     with pytest.raises(ImageError, match=r"XMP of 7\d+ bytes: JPEG has no more room; try --format png"):
         images.encode(picture, file_format="jpeg")
     assert opened(images.encode(picture, file_format="jpeg", keep_metadata=False)).size == (64, 48)
+
+
+def test_padding_of_an_xmp_packet_gives_way():
+    padded = XMP + b" " * 70_000 + b'<?xpacket end="w"?>'
+    data = images.encode(images.Picture(reef(), metadata=images.Metadata(xmp=padded)), file_format="jpeg")
+    assert images.read(data).metadata.xmp.endswith(b'\n<?xpacket end="w"?>')
+
+
+CLIPPING_PATH = resource(0x07D0, b"a path around a fish")
+
+
+@pytest.mark.parametrize("source", ["jpeg", "tiff"])
+@pytest.mark.parametrize("target", ["jpeg", "tiff"])
+def test_resources_of_photoshop_survive_between_jpeg_and_tiff(source, target):
+    stale = resource(0x0422, b"EXIF of the picture as it was") + resource(0x0409, b"old thumbnail")
+    resources = resource(0x0404, RECORDS) + stale + CLIPPING_PATH
+    found = {
+        "jpeg": jpeg_with((0xFFED, b"Photoshop 3.0\0" + resources)),
+        "tiff": saved(reef(), "TIFF", tiffinfo={34377: resources}),
+    }[source]
+    data = images.encode(images.read(found), file_format=target, software=SOFTWARE)
+    assert CLIPPING_PATH in data
+    assert IptcImagePlugin.getiptcinfo(opened(data)) == {(2, 25): b"fish", (2, 120): b"coral"}
+    assert b"as it was" not in data
+    assert b"old thumbnail" not in data
+    assert images.losses(images.read(found), target) == ()
+    assert images.losses(images.read(found), "png") == (
+        "PNG has no place for its IPTC records",
+        "PNG has no place for its Photoshop resources",
+    )
+
+
+def test_records_and_resources_of_a_tiff_that_lie_apart_are_joined():
+    picture = images.read(saved(reef(), "TIFF", tiffinfo={33723: RECORDS, 34377: CLIPPING_PATH}))
+    data = images.encode(picture, file_format="jpeg")
+    assert IptcImagePlugin.getiptcinfo(opened(data)) == {(2, 25): b"fish", (2, 120): b"coral"}
+    assert CLIPPING_PATH in data
+
+
+def test_resources_without_records_are_not_called_records():
+    picture = images.Picture(reef(), metadata=images.Metadata(iptc=b"Photoshop 3.0\0" + CLIPPING_PATH))
+    assert images.losses(picture, "webp") == ("WebP has no place for its Photoshop resources",)
+
+
+def test_a_maker_note_that_a_jpeg_has_no_room_for_is_told():
+    tree = exif.parse(camera_exif())
+    for size, told in ((60_000, ()), (70_000, ("JPEG has no place for its maker note, which is too long",))):
+        tree.photo[exif.MAKER_NOTE] = ifd.raw(b"N" * size)
+        picture = images.Picture(reef(), metadata=images.Metadata(exif=exif.serialise(tree)))
+        assert images.losses(picture, "jpeg") == told
+        assert images.losses(picture, "png") == ()
+        assert (b"N" * size in images.encode(picture, file_format="jpeg")) == (not told)
+
+
+def test_bits_that_avif_rounds_away_are_told():
+    deep = images.Picture(reef(dtype=np.uint16), bits=16)
+    assert images.losses(deep, "avif") == ("AVIF has no place for its 16 bits, which were rounded to 12",)
+    assert images.losses(deep, "png") == ()
 
 
 def test_losses_are_named():

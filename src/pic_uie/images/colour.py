@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pic_uie.errors import ImageError
 from pic_uie.images import vips
@@ -98,6 +99,12 @@ def from_srgb(pixels: Pixels, space: Space, profile: bytes, bits: int) -> Pixels
     if converted.shape[2] != _CHANNELS[space]:
         raise ImageError(f"the ICC profile gives {converted.shape[2]} channels for a picture with {_CHANNELS[space]}")
     return converted
+
+
+def lost_in_srgb(pixels: Pixels, space: Space, profile: bytes) -> NDArray[np.float32]:
+    """Returns what the way to sRGB and back changes in (H, W, C) colour channels: what sRGB has no room for."""
+    back = from_srgb(to_srgb(pixels, space, profile), space, profile, 8 * pixels.itemsize)
+    return pixels.astype(np.float32) - back
 
 
 def deepened(channel: Pixels) -> Pixels:

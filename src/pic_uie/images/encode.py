@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pic_uie.errors import ImageError, did_you_mean
 from pic_uie.images import bmp, colour, formats, iptc, jpeg, png, tiff, vips, webp
@@ -16,9 +19,14 @@ from pic_uie.images.formats import FORMATS, Format
 from pic_uie.images.ifd import IfdError
 from pic_uie.images.picture import Colour, Metadata, Picture, Pixels, Space
 
+Samples = NDArray[np.float32]
+
 DEFAULT_QUALITY = 95
 _PNG_COMPRESSION = 4  # a third faster than zlib's 6 for 2 % more bytes
 _BIGTIFF_BYTES = 4_000_000_000
+_HEIF_BITS = 12  # of a picture that had 16
+_STRIP_PIXELS = 1 << 21
+_JPEG_EXIF_BYTES = jpeg.MAX_SEGMENT - len(jpeg.EXIF_PREFIX)
 
 
 def encode(
@@ -60,11 +68,11 @@ def encode(
             return _save_heif(kind, image, picture, quality, exif, dpi)
         data = _save(kind, image, picture, quality)
     if kind is formats.JPEG:
-        return jpeg.with_header(data, replace(kept, exif=_jpeg_exif(exif), xmp=xmp))
+        return jpeg.with_header(data, replace(kept, exif=_jpeg_exif(exif), xmp=jpeg.fitting_xmp(xmp) if xmp else None))
     if kind is formats.PNG:
         return png.with_header(data, exif_tree.serialise(exif) if exif else None, xmp, dpi)
     if kind is formats.TIFF:
-        return tiff.with_exif(data, exif or Exif(), iptc.records(kept.iptc) if kept.iptc else None)
+        return tiff.with_exif(data, exif or Exif(), kept.iptc)
     if exif is None:
         return data
     return webp.with_exif(data, exif_tree.serialise(exif), picture.width, picture.height, picture.has_alpha)
@@ -77,10 +85,20 @@ def losses(picture: Picture, file_format: str | None = None, *, keep_metadata: b
     lost = {
         "transparency, which was put on white": picture.has_alpha and not kind.alpha,
         "16 bits, which were rounded to 8": picture.bits > 8 and not kind.deep,
-        "metadata": keep_metadata and kind is formats.BMP and any(described),
-        "IPTC records": keep_metadata and bool(metadata.iptc) and kind not in (formats.JPEG, formats.TIFF, formats.BMP),
-        "extended XMP": keep_metadata and bool(metadata.xmp_extension) and kind not in (formats.JPEG, formats.BMP),
+        f"16 bits, which were rounded to {_HEIF_BITS}": (
+            kind in (formats.AVIF, formats.HEIC) and picture.bits > 8 and picture.coding.bits is None
+        ),
     }
+    if keep_metadata and kind is formats.BMP:
+        lost["metadata"] = any(described)
+    elif keep_metadata:
+        block = metadata.iptc if kind not in (formats.JPEG, formats.TIFF) else None
+        lost |= {
+            "IPTC records": bool(block and iptc.records(block)),
+            "Photoshop resources": bool(block and iptc.has_more_than_records(block)),
+            "extended XMP": bool(metadata.xmp_extension) and kind is not formats.JPEG,
+            "maker note, which is too long": kind is formats.JPEG and _maker_note_is_too_long(picture),
+        }
     return tuple(f"{kind.title} has no place for its {what}" for what, is_lost in lost.items() if is_lost)
 
 
@@ -90,12 +108,7 @@ def with_remainder(picture: Picture, share: float) -> Picture:
     With all of it, and with the same pixels, the file's own samples come back.
     """
     own = picture.colour
-    if own.own is None or own.profile is None or share == 0.0:
-        return picture
-    colours = np.ascontiguousarray(picture.pixels[:, :, : picture.pixels.shape[2] - picture.has_alpha])
-    back = colour.from_srgb(colours, own.space, own.profile, picture.bits)
-    remainder = np.float32(share) * (own.own.astype(np.float32) - back)
-    return replace(picture, colour=replace(own, remainder=remainder))
+    return replace(picture, colour=replace(own, own=own.own if share else None, remainder=share))
 
 
 def _format(name: str) -> Format:
@@ -108,23 +121,40 @@ def _stored(picture: Picture, kind: Format, keep_metadata: bool) -> tuple[Pixels
     """Returns the pixels as the file holds them, and their colour space."""
     pixels, own = picture.pixels, picture.colour
     bits = picture.bits if kind.deep else 8
+    opacity = None
     if picture.has_alpha and not kind.alpha:
+        opacity = pixels[:, :, -1:]
         pixels = _on_white(pixels)
     colours = pixels.shape[2] - (pixels.shape[2] in (2, 4))
     has_profile = keep_metadata and kind is not formats.BMP and (own.space != "cmyk" or kind.cmyk)
     if own.converted and own.profile and has_profile:
         alpha = pixels[:, :, colours:]
         back = colour.from_srgb(np.ascontiguousarray(pixels[:, :, :colours]), own.space, own.profile, bits)
-        if own.remainder is not None:
-            top = np.iinfo(back.dtype).max
-            scale = np.float32(top / (2**picture.bits - 1))
-            back = np.rint(np.clip(back + scale * own.remainder, 0, top)).astype(back.dtype)
+        if own.own is not None and own.remainder:
+            lost = partial(colour.lost_in_srgb, space=own.space, profile=own.profile)
+            _add_remainder(back, own.own, lost, own.remainder, opacity)
         stored: Pixels = np.concatenate([back, _at(alpha, bits)], axis=2) if alpha.shape[2] else back
         return stored, own
     space: Space = "grey" if colours == 1 else "rgb"
     # sRGB it is: a profile is kept if it means sRGB, and a CMYK picture that became RGB says so
     profile = vips.built_in_profile("srgb") if own.converted else own.profile
     return np.ascontiguousarray(_at(pixels, bits)), Colour(space, profile if has_profile or own.converted else None)
+
+
+def _add_remainder(
+    back: Pixels, own: Pixels, lost: Callable[[Pixels], Samples], share: float, opacity: Pixels | None
+) -> None:
+    """Adds to `back`, in place and strip by strip, a share of what sRGB has no room for; none where nothing is seen."""
+    top = np.iinfo(back.dtype).max
+    scale = np.float32(share * top / np.iinfo(own.dtype).max)
+    rows = max(1, _STRIP_PIXELS // own.shape[1])
+    for start in range(0, own.shape[0], rows):
+        strip = slice(start, start + rows)
+        remainder = scale * lost(own[strip])
+        if opacity is not None:
+            remainder *= opacity[strip] / np.float32(np.iinfo(opacity.dtype).max)
+        remainder += back[strip]
+        back[strip] = np.rint(remainder.clip(0, top))
 
 
 def _with_blocks(image: Any, profile: bytes | None, xmp: bytes | None) -> Any:
@@ -173,7 +203,7 @@ def _save_heif(
         image = vips.with_block(image, "exif-data", jpeg.EXIF_PREFIX + exif_tree.serialise(exif))
         x, y = dpi or (72.0, 72.0)
         image = image.copy(xres=x / 25.4, yres=y / 25.4)
-    bits = 8 if image.format == "uchar" else (picture.coding.bits or 12)
+    bits = 8 if image.format == "uchar" else (picture.coding.bits or _HEIF_BITS)
     compression = "av1" if kind is formats.AVIF else "hevc"
     keep = "icc|xmp|exif" if exif else "icc|xmp"
     options = {"bitdepth": bits, "Q": quality or DEFAULT_QUALITY, "effort": 2, "keep": keep}
@@ -195,11 +225,23 @@ def _exif(picture: Picture, software: str | None, kind: Format) -> Exif | None:
     return exif_tree.refreshed(tree, picture.width, picture.height, software, picture.metadata.dpi)
 
 
+def _maker_note_is_too_long(picture: Picture) -> bool:
+    block = picture.metadata.exif
+    if block is None or len(block) <= jpeg.MAX_SEGMENT // 2:
+        return False
+    tree = exif_tree.parse(block)
+    try:
+        kept = exif_tree.parse(exif_tree.serialise(tree, limit=_JPEG_EXIF_BYTES))
+    except IfdError:  # `encode` will tell
+        return False
+    return exif_tree.MAKER_NOTE in tree.photo and exif_tree.MAKER_NOTE not in kept.photo
+
+
 def _jpeg_exif(exif: Exif | None) -> bytes | None:
     if exif is None:
         return None
     try:
-        return exif_tree.serialise(exif, limit=jpeg.MAX_SEGMENT - len(jpeg.EXIF_PREFIX))
+        return exif_tree.serialise(exif, limit=_JPEG_EXIF_BYTES)
     except IfdError as error:
         raise ImageError(
             f"{error}: JPEG has no more room; try --format png, --format tiff or --strip-metadata"

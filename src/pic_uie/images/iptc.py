@@ -1,4 +1,4 @@
-"""IPTC records: bare in a TIFF, inside a block of Photoshop's in a JPEG."""
+"""IPTC records: bare in a TIFF, among the resources of Photoshop's block in a JPEG."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 PHOTOSHOP = b"Photoshop 3.0\0"
 _RECORDS = 0x0404
-_THUMBNAILS = (0x0409, 0x040C)  # of the picture as it was
+_STALE = (0x0409, 0x040C, 0x040F, 0x0422, 0x0423, 0x0424)  # thumbnails, profile, EXIF, XMP: of the picture as it was
 
 
 def records(block: bytes) -> bytes | None:
@@ -17,11 +17,29 @@ def records(block: bytes) -> bytes | None:
     return next((data for number, data, _ in _resources(block) if number == _RECORDS), None)
 
 
+def joined(bare: bytes | None, resources: bytes | None) -> bytes | None:
+    """Returns one block for the bare records and the resources of a TIFF."""
+    if resources is None:
+        return bare
+    block = PHOTOSHOP + resources
+    return block if bare is None or records(block) is not None else block + _resource(bare)
+
+
 def photoshop_block(block: bytes) -> bytes:
-    """Returns a block of either kind as a JPEG holds it, without a thumbnail."""
+    """Returns a block of either kind as a JPEG holds it, without what the file has elsewhere, brought up to date."""
     if block.startswith(PHOTOSHOP):
-        return PHOTOSHOP + b"".join(raw for number, _, raw in _resources(block) if number not in _THUMBNAILS)
-    return PHOTOSHOP + b"8BIM" + struct.pack(">HHI", _RECORDS, 0, len(block)) + block + b"\0" * (len(block) % 2)
+        return PHOTOSHOP + b"".join(raw for number, _, raw in _resources(block) if number not in _STALE)
+    return PHOTOSHOP + _resource(block)
+
+
+def has_more_than_records(block: bytes) -> bool:
+    """Tells whether there are other resources than the records that are worth keeping, such as a clipping path."""
+    bare = not block.startswith(PHOTOSHOP)
+    return not bare and any(number not in (_RECORDS, *_STALE) for number, _, _ in _resources(block))
+
+
+def _resource(bare: bytes) -> bytes:
+    return b"8BIM" + struct.pack(">HHI", _RECORDS, 0, len(bare)) + bare + b"\0" * (len(bare) % 2)
 
 
 def _resources(block: bytes) -> Iterator[tuple[int, bytes, bytes]]:

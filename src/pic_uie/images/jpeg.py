@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from functools import cache
@@ -16,6 +17,7 @@ from pic_uie.images.picture import Coding, Facts, Metadata
 MAX_SEGMENT = 65533
 EXIF_PREFIX = b"Exif\0\0"
 _XMP = b"http://ns.adobe.com/xap/1.0/\0"
+_PADDING = re.compile(rb"\s+(?=<\?xpacket end)")
 _XMP_EXTENSION = b"http://ns.adobe.com/xmp/extension/\0"
 _MULTI_PICTURE, _MP_ENTRIES, _MULTI_VIEW = b"MPF\0", 0xB002, 2  # CIPA DC-007
 _STANDALONE = {0x01, *range(0xD0, 0xD9)}
@@ -66,12 +68,24 @@ def nearest_quality(table: NDArray[np.int64]) -> int:
     return 1 + int(np.abs(_tables_by_quality() - table).sum(axis=1).argmin())
 
 
-def with_header(data: bytes, metadata: Metadata) -> bytes:
-    """Returns the JPEG that libvips wrote with the resolution (or none) in its JFIF header, the rest behind that.
+def fitting_xmp(packet: bytes) -> bytes:
+    """Returns the packet, without its padding if that leaves no room.
 
     Raises:
-        ImageError: The XMP packet is larger than a segment.
+        ImageError: The packet is larger than a segment even so.
     """
+    room = MAX_SEGMENT - len(_XMP)
+    if len(packet) > room:
+        packet = _PADDING.sub(b"\n", packet)
+    if len(packet) > room:
+        raise ImageError(
+            f"XMP of {len(packet)} bytes: JPEG has no more room; try --format png, --format tiff or --strip-metadata"
+        )
+    return packet
+
+
+def with_header(data: bytes, metadata: Metadata) -> bytes:
+    """Returns the JPEG that libvips wrote with the resolution (or none) in its JFIF header, the rest behind that."""
     dpi = metadata.dpi
     first = struct.unpack_from(">H", data, 4)[0] + 4 if data[3] == 0xE0 else 2  # end of the JFIF segment
     jfif = bytearray(data[2:first])
@@ -92,10 +106,6 @@ def with_header(data: bytes, metadata: Metadata) -> bytes:
 
 
 def _segment(marker: int, payload: bytes) -> bytes:
-    if len(payload) > MAX_SEGMENT:
-        raise ImageError(
-            f"XMP of {len(payload)} bytes: JPEG has no more room; try --format png, --format tiff or --strip-metadata"
-        )
     return struct.pack(">BBH", 0xFF, marker, 2 + len(payload)) + payload
 
 

@@ -28,7 +28,7 @@ class Metadata:
         exif: The TIFF-structured block, without any container's prefix.
         xmp: The XMP packet.
         xmp_extension: The segments of a JPEG that go on where the packet has no more room.
-        iptc: The IPTC records, bare or in a block of Photoshop's.
+        iptc: The IPTC records, bare or among the resources of a block of Photoshop's.
         dpi: Horizontal and vertical dots per inch, where the file gives them.
     """
 
@@ -48,14 +48,14 @@ class Colour:
         profile: The ICC profile that describes them (None: sRGB is meant).
         converted: Whether `pixels` were converted from that profile and must be converted back.
         own: If they were, the colour channels as the file has them.
-        remainder: What is added to the channels that were converted back: a share of what sRGB has no room for.
+        remainder: The share of what the way to sRGB and back changes in `own` that `encode` adds to the result.
     """
 
     space: Space = "rgb"
     profile: bytes | None = None
     converted: bool = False
     own: Pixels | None = field(default=None, compare=False, repr=False)
-    remainder: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+    remainder: float = field(default=0.0, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from pic_uie.errors import ImageError
 from pic_uie.images import exif as exif_tree
-from pic_uie.images import ifd
+from pic_uie.images import ifd, iptc
 from pic_uie.images.exif import Exif
 from pic_uie.images.picture import Coding, Facts, Metadata
 
-_SUBFILE, _COMPRESSION, _IPTC, _DNG_VERSION = 254, 259, 33723, 50706
+_SUBFILE, _COMPRESSION, _IPTC, _PHOTOSHOP, _DNG_VERSION = 254, 259, 33723, 34377, 50706
 _COMPRESSIONS = {1: "none", 5: "lzw", 7: "jpeg", 8: "deflate", 32946: "deflate", 32773: "packbits", 50000: "zstd"}
 _MAX_PAGES = 4096
 
@@ -37,15 +37,16 @@ def facts(data: bytes) -> Facts:
         raise ImageError("a TIFF with nothing but a preview (a camera raw file?): develop it to TIFF or JPEG first")
     tree = exif_tree.unpinned(exif_tree.from_directory(data, main, layout))
     block = exif_tree.serialise(tree) if tree.main or tree.photo or tree.gps else None
-    iptc = main[_IPTC].data if _IPTC in main else None
+    bare, resources = (main[tag].data if tag in main else None for tag in (_IPTC, _PHOTOSHOP))
     compression = _COMPRESSIONS.get(_number(main, _COMPRESSION, layout))
-    return Facts(len(full), full[0], Metadata(exif=block, iptc=iptc, dpi=tree.dpi), Coding(compression=compression))
+    metadata = Metadata(exif=block, iptc=iptc.joined(bare, resources), dpi=tree.dpi)
+    return Facts(len(full), full[0], metadata, Coding(compression=compression))
 
 
-def with_exif(data: bytes, tree: Exif, iptc: bytes | None) -> bytes:
-    """Returns the TIFF that libvips wrote with a new main directory at its end: libvips's tags, `tree` and IPTC."""
+def with_exif(data: bytes, tree: Exif, described: bytes | None) -> bytes:
+    """Returns the TIFF that libvips wrote with a new main directory at its end: libvips's tags, EXIF and IPTC."""
     layout, offset = ifd.read_header(data)
-    if layout.big and tree == Exif() and iptc is None:
+    if layout.big and tree == Exif() and described is None:
         return data
     if layout.big:
         raise ImageError("EXIF cannot be kept in a TIFF beyond 4 GB; use --strip-metadata or --format png")
@@ -59,8 +60,10 @@ def with_exif(data: bytes, tree: Exif, iptc: bytes | None) -> bytes:
         unknown = ifd.rational(1, layout.order)
         own |= {exif_tree.X_RESOLUTION: unknown, exif_tree.Y_RESOLUTION: unknown}
         own[exif_tree.RESOLUTION_UNIT] = ifd.short(1, layout.order)
-    if iptc is not None:
-        own[_IPTC] = ifd.raw(iptc)
+    if described is not None and (bare := iptc.records(described)) is not None:
+        own[_IPTC] = ifd.raw(bare)
+    if described is not None and iptc.has_more_than_records(described):
+        own[_PHOTOSHOP] = ifd.raw(iptc.photoshop_block(described).removeprefix(iptc.PHOTOSHOP))
     start = len(data) + len(data) % 2
     body = exif_tree.tables(tree, start, own, {tag: entry.offset for tag, entry in own.items() if entry.offset})
     head = data[:4] + struct.pack(layout.order + "I", start)
