@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from pic_uie.errors import DataError
@@ -15,33 +17,58 @@ SHOWN = 10  # names in one message
 def read_stems(path: Path) -> tuple[str, ...]:
     """Reads one name a line, with or without folder and suffix, in the order of the file.
 
-    Empty lines and comments do not count; a comment is # at the start of a line or behind a space.
+    Empty lines and comments do not count; a comment is # at the start of a line or behind a space, unless it is a
+    part of the name of a file (`reef #1.png`).
 
     Raises:
         DataError: The file cannot be read, is no text, names nothing, or names a picture twice.
     """
+    return parse_stems(read_list_bytes(path), path)
+
+
+def read_list_bytes(path: Path) -> bytes:
+    """Reads a list as it is.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes()
     except OSError as error:
         raise DataError(f"cannot read the list {path}: {error.strerror}") from error
+
+
+def parse_stems(data: bytes, path: Path) -> tuple[str, ...]:
+    """Returns the names in what `read_list_bytes` gave, as `read_stems` does; `path` is for messages."""
+    try:
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not a text file of names: {error}") from error
-    names = (_COMMENT.sub("", line).strip() for line in text.splitlines())
+    names = (_name(line.strip()) for line in text.splitlines())
     stems = tuple(_stem(name) for name in names if name)
     if not stems:
         raise DataError(f"the list {path} names no picture")
-    repeated = sorted({stem for stem in stems if stems.count(stem) > 1})
+    repeated = sorted(stem for stem, times in Counter(stems).items() if times > 1)
     if repeated:
         raise DataError(f"the list {path} names twice: {few(repeated)}")
     return stems
 
 
-def few(stems: tuple[str, ...] | list[str]) -> str:
+def few(names: Sequence[str], separator: str = ", ") -> str:
     """Returns the first names for a message, and how many more there are."""
-    more = f" and {len(stems) - SHOWN} more" if len(stems) > SHOWN else ""
-    return ", ".join(stems[:SHOWN]) + more if stems else "none"
+    more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+    return separator.join([*names[:SHOWN], *more]) or "none"
+
+
+def _name(line: str) -> str:
+    before = _COMMENT.sub("", line).strip()
+    return line if before and _is_file_name(line) and not _is_file_name(before) else before
+
+
+def _is_file_name(text: str) -> bool:
+    return Path(text).suffix.lower() in SUFFIXES
 
 
 def _stem(name: str) -> str:
     name = name.replace("\\", "/").rsplit("/", 1)[-1]
-    return Path(name).stem if Path(name).suffix.lower() in SUFFIXES else name
+    return Path(name).stem if _is_file_name(name) else name

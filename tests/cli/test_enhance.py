@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -164,7 +165,12 @@ def test_stdin_to_a_file_and_a_file_to_stdout(here):
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(["-"], b"has no name"), (["-", "a.png", "-o", "-"], b"one picture"), (["-", "-o", "out/"], b"has no name")],
+    [
+        (["-"], b"has no name"),
+        (["-", "a.png", "-o", "-"], b"one picture"),
+        (["-", "-o", "out/"], b"has no name"),
+        (["-", "-o", "notes.txt", "--overwrite"], b"does not end like a picture"),
+    ],
 )
 def test_stdin_misused(here, arguments, words):
     done = pipe(here, *arguments, data=b"x")
@@ -184,6 +190,15 @@ def test_standard_input_is_a_source_too(here):
         done = shell(here, arguments)
         assert (done.returncode, b"never overwritten" in done.stderr) == (exit_codes.USAGE, True)
     assert (here / "a.png").read_bytes() == (here / "b.png").read_bytes() == source
+
+
+@pytest.mark.parametrize("words", ["- -o w.png", "a.png -o w.png"])
+def test_weights_are_no_place_for_a_result(here, words):
+    make(here / "a.png")
+    shutil.copy(weights.DEFAULT_PATH, here / "w.png")
+    done = shell(here, f"{words} --weights w.png --overwrite < a.png")
+    assert (done.returncode, b"never overwritten" in done.stderr) == (exit_codes.USAGE, True)
+    assert (here / "w.png").read_bytes() == weights.DEFAULT_PATH.read_bytes()
 
 
 @pytest.mark.parametrize("limit", [268_435_456, 10**20])

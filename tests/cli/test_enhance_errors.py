@@ -82,6 +82,23 @@ def test_a_folder_in_the_place_of_a_result_is_an_error(here, capsys):
     assert "a folder is in its place" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_in_the_place_of_a_result_is_an_error(here, capsys):
+    make(here / "a.png")
+    os.mkfifo(here / "b.png")
+    assert enhance("a.png", "-o", "b.png", "--overwrite") == exit_codes.FAILED
+    assert "something else is in its place" in capsys.readouterr().err
+    assert (here / "b.png").is_fifo()
+
+
+def test_a_report_through_a_link_does_not_take_the_place_of_a_result(here, capsys):
+    make(here / "a.png")
+    (here / "run.jsonl").symlink_to("a_enhanced.png")
+    assert enhance("a.png", "--report", "run.jsonl") == exit_codes.USAGE
+    assert "is the name of a picture" in capsys.readouterr().err
+    assert not (here / "a_enhanced.png").exists()
+
+
 def test_standard_output_on_a_full_disk(here):
     make(here / "a.png")
     with open("/dev/full", "w") as full:

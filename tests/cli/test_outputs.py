@@ -1,8 +1,12 @@
 """No command overwrites what it reads, trips over a closed or narrow stream, or loses an option without a word."""
 
+import hashlib
+import io
 import json
 import os
+import shlex
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,7 +14,7 @@ from PIL import Image
 
 from command import PIC_UIE, exit_code, make
 from pic_uie import weights
-from pic_uie.cli.exit_codes import NOTHING_MATCHED, OK, USAGE
+from pic_uie.cli.exit_codes import ENVIRONMENT, NOTHING_MATCHED, OK, USAGE
 from pic_uie.cli.main import main
 from pictures import mild_weights
 
@@ -85,6 +89,38 @@ def test_absurd_values_are_usage_errors(here, words):
 def test_a_result_needs_a_name(here, capsys):
     assert evaluate("--list", "names.csv", "-o", "/") == USAGE
     assert "is no name for a file" in capsys.readouterr().err
+
+
+def test_a_list_may_have_the_name_of_the_results_without_their_suffix(here):
+    (here / "names").write_text("a\nb\n")
+    assert evaluate("--list", "names", "-o", "names") == OK
+    assert (here / "names").read_text() == "a\nb\n"
+    assert (here / "names.json").is_file()
+
+
+def test_a_list_that_can_be_read_only_once(here):
+    command = f"{shlex.join(PIC_UIE)} evaluate -q --protocol mine.yaml --data . --weights w.safetensors -o r"
+    done = subprocess.run(["bash", "-c", f"{command} --list <(cat names.csv)"], capture_output=True, check=False)
+    assert (done.returncode, done.stderr[:20]) == (OK, b"wrote r.json\nwrote r"[:20])
+    named = json.loads((here / "r.json").read_text())["names"]
+    assert named["file_sha256"] == hashlib.sha256((here / "names.csv").read_bytes()).hexdigest()
+
+
+def test_folders_that_do_not_exist_are_not_taken_for_each_other(here, capsys):
+    assert main(["figure", "grid", "x=typo", "-o", "new/fig.png"]) != OK
+    assert "lies among the pictures" not in capsys.readouterr().err
+
+
+def test_an_error_leaves_the_standard_output_of_the_caller_alone(here, capsys, monkeypatch):
+    def fail(*_):
+        raise OSError(5, "the disk is broken")
+
+    monkeypatch.setattr("pic_uie.cli.model.run", fail)
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert main(["model", "summary"]) == ENVIRONMENT
+    print("still here")
+    assert sys.stdout.getvalue() == "still here\n"
+    assert "the disk is broken" in capsys.readouterr().err
 
 
 def test_names_that_are_no_text_can_be_scored(here):

@@ -75,9 +75,12 @@ def test_an_interrupted_copy_goes_on(small_set, weights_file, tmp_path):
 def test_another_set_does_not_get_the_pictures_of_this_one(small_set, weights_file, tmp_path, capsys):
     command = ["evaluate", "detection", "--weights", str(weights_file), "--prepare", "-q", "-o", str(tmp_path / "out")]
     assert main([*command, str(small_set)]) == 0
+    os.utime(small_set.parent / "images/train/train0.png")
     assert main([*command, str(small_set)]) == 0
-    Image.new("RGB", (56, 40)).save(small_set.parent / "images/train/train0.png")
-    assert main([*command, str(small_set)]) == 2
+    moved = small_set.parent.rename(tmp_path / "moved") / small_set.name
+    assert main([*command, str(moved)]) == 0
+    Image.new("RGB", (56, 40)).save(moved.parent / "images/train/train0.png")
+    assert main([*command, str(moved)]) == 2
     assert "another data set, or this one has changed" in capsys.readouterr().err
 
 
@@ -176,6 +179,10 @@ def test_two_detectors_under_the_same_settings(small_set, weights_file, stand_in
     assert len(stand_in) == 4
     assert main([*command, "--epochs", "8"]) == 2
     assert "other settings" in capsys.readouterr().err
+    finished = next(output.rglob(detection.RESULT))
+    finished.write_text(json.dumps({**json.loads(finished.read_text()), "test": None}))
+    assert main([*command, "--epochs", "7"]) == 1
+    assert "is damaged" in capsys.readouterr().err
 
 
 def test_without_ultralytics_the_remedy_is_told(small_set, weights_file, monkeypatch, tmp_path, capsys):

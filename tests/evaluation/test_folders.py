@@ -45,7 +45,7 @@ def test_extra_pictures_are_named(tmp_path):
 def test_long_lists_of_missing_pictures_are_cut(tmp_path):
     inputs = folder(tmp_path, "input", *(f"{number:02}.png" for number in range(30)))
     references = folder(tmp_path, "target", "x.png")
-    with pytest.raises(DataError, match="08, 09 and 20 more"):
+    with pytest.raises(DataError, match="08, 09, and 20 more"):
         gather(WHOLE, Folders(inputs, references))
 
 
@@ -85,6 +85,21 @@ def test_the_hash_of_the_names_is_the_same_for_every_spelling(tmp_path):
     assert read_list(plain).sha256 == hashlib.sha256(b"1.5m_deep\na\nb\n").hexdigest()
     assert read_list(fancy).file_sha256 == hashlib.sha256(fancy.read_bytes()).hexdigest()
     assert read_list(plain).sha256 != name_set(["a", "b"]).sha256
+
+
+@pytest.mark.parametrize(
+    ("line", "stem"),
+    [
+        ("reef #1.png", "reef #1"),
+        ("reef.png # better than b.png", "reef"),
+        ("reef # dark", "reef"),
+        ("reef#1", "reef#1"),
+        ("# a.png\nreef", "reef"),
+    ],
+)
+def test_a_name_may_have_the_sign_of_a_comment(tmp_path, line, stem):
+    (tmp_path / "names.txt").write_text(f"{line}\n")
+    assert read_list(tmp_path / "names.txt").stems == (stem,)
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,28 @@ def test_a_run_goes_on_with_what_it_began_with_or_not_at_all(dataset, tmp_path, 
     assert (tmp_path / "run/state.safetensors").read_bytes() == state
 
 
+@pytest.mark.parametrize("kind", ["inputs", "targets", "depths"])
+def test_other_pictures_under_the_same_names_are_other_ingredients(pairs, kind):
+    changed = getattr(pairs, kind).copy()
+    changed[-1, -1, -1] ^= 1
+    other = replace(pairs, **{kind: changed})
+    assert ingredients(Recipe(), other, None) != ingredients(Recipe(), pairs, None)
+    assert ingredients(Recipe(), pairs, other) != ingredients(Recipe(), pairs, pairs)
+
+
+def test_states_of_other_versions_and_incomplete_ones_are_told(tmp_path, pairs):
+    recipe = Recipe(size=176, optimization=Optimization(epochs=1, batch=4))
+    train(recipe, pairs, None, tmp_path)
+    path = tmp_path / "state.safetensors"
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"pic-uie-training-3", b"pic-uie-training-1"))
+    with pytest.raises(ConfigError, match="another version of pic-uie: train to another folder"):
+        load_state(path, start(recipe), recipe, ingredients(recipe, pairs, None))
+    path.write_bytes(data.replace(b"ingredients", b"ingredientz"))
+    with pytest.raises(WeightsError, match="or a damaged one"):
+        load_state(path, start(recipe), recipe, ingredients(recipe, pairs, None))
+
+
 def test_names_that_are_no_text_are_ingredients_too(pairs):
     odd = replace(pairs, stems=(os.fsdecode(b"a\xff"), *pairs.stems[1:]))
     assert ingredients(Recipe(), odd, None) != ingredients(Recipe(), pairs, None) == ingredients(Recipe(), pairs, None)

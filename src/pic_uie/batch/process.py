@@ -177,6 +177,8 @@ def write_result(path: Path, data: bytes, overwrite: bool) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists() and not path.is_file():  # a pipe or a device
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         atomic_write(path, data, overwrite=overwrite)
     except OSError as error:
         reason = _WRITE_REASONS.get(error.errno or 0) or error.strerror or str(error)

@@ -39,9 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--distance", action="store_true", help="the network says distance, not inverse depth")
     parser.add_argument("--bits", type=int, choices=(8, 16), default=8, help="bits of the PNG (default 8)")
     parser.add_argument("--batch", type=count, default=8, help="pictures at once, where the network can (default 8)")
-    parser.add_argument(
-        "--threads", type=thread_count, default=0, metavar="N", help="threads of the network (default: all cores)"
-    )
+    parser.add_argument("--threads", type=thread_count, metavar="N", help="threads of the network (default: all cores)")
     parser.add_argument("--overwrite", action="store_true", help="make maps again that are there already")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
@@ -54,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not outputs:
         print("pic-uie depth: no pictures found", file=sys.stderr)
         return NOTHING_MATCHED
-    network = DepthNetwork(arguments.model, _preprocessing(arguments), arguments.threads)
+    network = DepthNetwork(arguments.model, _preprocessing(arguments), arguments.threads or 0)
     try:
         arguments.output.mkdir(parents=True, exist_ok=True)
     except OSError as error:

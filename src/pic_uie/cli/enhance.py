@@ -195,6 +195,7 @@ def refuse_report_over_pictures(report: Path | None, jobs: Sequence[Job]) -> Non
     """Raises ConfigError for a report with the name of a picture, whether that exists yet or not."""
     if report is None:
         return
-    taken = {location(path) for job in jobs for path in (job.source, job.output)}
-    if location(report) in taken or by_suffix(report) is not None:
+    taken = {location(path) for job in jobs for path in (job.source, job.output) if str(path) != "-"}
+    target = Path(os.path.realpath(report))  # of a link, which may still lead nowhere
+    if taken & {location(report), location(target)} or by_suffix(report) or by_suffix(target):
         raise ConfigError(f"--report {report} is the name of a picture; choose another, such as run.jsonl")

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--assets", type=Path, metavar="DIR", help="folder of LPIPS and NIQE parameters (or PIC_UIE_ASSETS)"
     )
     how.add_argument("--jobs", type=int, metavar="N", help="pictures at a time (default: all cores)")
-    how.add_argument("-o", "--output", type=Path, metavar="STEM", help="write STEM.json and STEM.csv")
+    how.add_argument("-o", "--output", dest="stem", metavar="STEM", help="write STEM.json and STEM.csv")
     how.add_argument("-q", "--quiet", action="store_true", help="no progress")
     subverbs = parser.add_subparsers(dest="subverb", metavar="SUBVERB", title="sub-verbs")
     for name, help_text in SUBVERBS.items():
@@ -82,10 +82,11 @@ def _score(arguments: argparse.Namespace) -> int:
     jobs = arguments.jobs if arguments.jobs is not None else usable_cores()
     if jobs < 1:
         raise ConfigError(f"--jobs must be at least 1, got {jobs}")
-    if arguments.output is not None:
-        if not arguments.output.name:
-            raise ConfigError(f"-o {arguments.output} is no name for a file: STEM.json and STEM.csv are written")
-        refuse_inputs(result_paths(arguments.output), named_files(arguments))
+    stem = None if arguments.stem is None else Path(arguments.stem)
+    if stem is not None:
+        if not stem.name:
+            raise ConfigError(f"-o {stem} is no name for a file: STEM.json and STEM.csv are written")
+        refuse_inputs(result_paths(stem), named_files(arguments))
     protocol = _protocol(arguments)
     names, cases = gather(protocol, _folders(arguments, protocol), arguments.list, arguments.allow_extra)
     source = _source(arguments)
@@ -101,8 +102,8 @@ def _score(arguments: argparse.Namespace) -> int:
         assets={metric.asset.file: metric.asset.sha256 for metric in task.metrics.values() if metric.asset},
     )
     print(report.text(result))
-    if arguments.output:
-        for path in result.write(arguments.output):
+    if stem is not None:
+        for path in result.write(stem):
             print(f"wrote {path}", file=sys.stderr)
     return OK
 

@@ -103,7 +103,8 @@ def _grid(arguments: argparse.Namespace) -> Any:
     from pic_uie.figures import grid
 
     folders = _named(arguments.methods, "NAME=DIR")
-    if identity(arguments.output.parent) in {identity(folder) for folder in folders.values()}:
+    here = identity(arguments.output.parent)
+    if here is not None and here in {identity(folder) for folder in folders.values()}:
         raise ConfigError(f"-o {arguments.output} lies among the pictures that are drawn: choose another folder")
     rows = grid.load(folders, [word for word in (arguments.pictures or "").split(",") if word])
     crops: dict[str, list[grid.Crop]] = {stem: [] for stem in rows}

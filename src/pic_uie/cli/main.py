@@ -53,8 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if subverb and argv[1] != subverb:
         parser.error(f"options of `{arguments.verb} {subverb}` go behind {subverb}, not in front of it")
     try:
-        if isinstance(output := getattr(arguments, "output", None), Path):
-            refuse_inputs([output], named_files(arguments))
+        if output := getattr(arguments, "output", None):
+            refuse_inputs([Path(output)], named_files(arguments))
         code = int(module.run(arguments))
         sys.stdout.flush()
         return code
@@ -86,8 +86,11 @@ def _open_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Lets what is still to be printed go nowhere, so that the interpreter does not stumble over it at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Lets what standard output no longer takes go nowhere, so that the interpreter does not stumble over it."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (for as long as we run)
 
 
 def _fail(error: PicUieError, code: int) -> int:

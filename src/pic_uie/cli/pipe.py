@@ -18,6 +18,7 @@ from pic_uie.enhancer import default_threads
 from pic_uie.errors import ConfigError, ImageError
 from pic_uie.files import identity
 from pic_uie.images.files import read_bytes, size_limit
+from pic_uie.images.formats import by_suffix, titles
 
 _STANDARD_INPUT = 0
 _CHUNK_BYTES = 1 << 20
@@ -58,6 +59,8 @@ def _job(arguments: argparse.Namespace) -> Job:
     source, output = arguments.sources[0], arguments.output
     if output is None or (source == "-" and (output.endswith("/") or is_folder(Path(output)))):
         raise ConfigError("a picture from standard input has no name: say where it goes with -o FILE or -o -")
+    if output != "-" and by_suffix(output) is None:
+        raise ConfigError(f"-o {output} does not end like a picture that can be written ({titles()})")
     if output == "-" and sys.stdout.isatty() and not arguments.dry_run:
         raise ConfigError("-o - would write a picture to the terminal: redirect it, for example with > reef.jpg")
     if output == "-" and getattr(sys.stdout, "name", None) == os.devnull:  # see main: the caller closed it

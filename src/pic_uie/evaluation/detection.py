@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pic_uie.errors import ConfigError, EnvironmentMissingError
+from pic_uie.errors import ConfigError, DataError, EnvironmentMissingError
 from pic_uie.evaluation.documents import read_document
 from pic_uie.files import atomic_write
 
@@ -75,6 +75,7 @@ def train_and_test(data: Path, folder: Path, settings: Settings) -> dict[str, fl
 
     Raises:
         ConfigError: The folder holds a run under other settings.
+        DataError: Its result is damaged.
         EnvironmentMissingError: Ultralytics is not installed, or left no checkpoint.
     """
     known: dict[str, Any] = {"format": FORMAT, "settings": asdict(settings)}
@@ -85,6 +86,8 @@ def train_and_test(data: Path, folder: Path, settings: Settings) -> dict[str, fl
         stored = read_document(finished, "pic-uie evaluate detection", format=FORMAT)
         if {key: stored.get(key) for key in known} != known:
             raise ConfigError(f"{folder} holds a detector that was trained under other settings: give -o another name")
+        if not isinstance(stored.get("test"), dict):
+            raise DataError(f"{finished} is damaged: remove it, and the detector is trained again")
         return dict(stored["test"])
     yolo = ultralytics().YOLO
     common = {"data": str(data), "imgsz": settings.size, "batch": settings.batch, "device": settings.device}

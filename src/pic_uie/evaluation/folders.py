@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.evaluation.protocols import Protocol
-from pic_uie.stems import SUFFIXES, few, read_stems
+from pic_uie.stems import SUFFIXES, few, parse_stems, read_list_bytes
 
 Index = Mapping[str, Path]  # stem -> file
 
@@ -115,8 +115,8 @@ def index(folder: Path) -> Index:
 
 def read_list(path: Path) -> Names:
     """Reads a file of names."""
-    stems = read_stems(path)
-    return name_set(stems, path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+    data = read_list_bytes(path)
+    return name_set(parse_stems(data, path), path.name, hashlib.sha256(data).hexdigest())
 
 
 def name_set(stems: Iterable[str], file: str | None = None, file_sha256: str | None = None) -> Names:

@@ -16,10 +16,10 @@ from pic_uie.evaluation.metrics.pictures import Picture, size
 from pic_uie.evaluation.predictions import Enhance
 from pic_uie.evaluation.resize import RESIZES, SIDE, Resize, opencv_linear
 from pic_uie.images import read_rgb8
+from pic_uie.stems import few
 
 Values = dict[str, float]  # metric -> value
 Scores = dict[str, dict[str, Values]]  # way of resizing -> picture -> values
-SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,8 @@ def _collect(futures: Mapping[Future[dict[Resize, Values]], Case], task: Task) -
         for resize in task.resizes:
             scores[resize][case.name] = values[resize]
     if failures:
-        more = f"\n  and {len(failures) - SHOWN} more" if len(failures) > SHOWN else ""
-        listed = "\n  ".join(failures[:SHOWN])
-        raise DataError(f"{len(failures)} of {len(futures)} pictures could not be scored:\n  {listed}{more}")
+        listed = few(failures, "\n  ")
+        raise DataError(f"{len(failures)} of {len(futures)} pictures could not be scored:\n  {listed}")
     return scores
 
 

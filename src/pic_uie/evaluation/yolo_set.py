@@ -17,11 +17,10 @@ from pic_uie.batch.process import ArrayEnhancer, Settings, process
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.evaluation.documents import read_document
 from pic_uie.files import atomic_write, identity
-from pic_uie.stems import SUFFIXES
+from pic_uie.stems import SUFFIXES, few
 from pic_uie.typed_yaml import read_mapping
 
 SPLITS = ("train", "val", "test")
-SHOWN = 10
 NOTE, FORMAT = "data-set.json", "pic-uie-yolo-set-1"
 
 
@@ -79,7 +78,7 @@ def label_file(picture: Path) -> Path:
 
 
 def claim(data: YoloSet, folder: Path) -> None:
-    """Notes in a folder which pictures and labels its copies and detectors are of; each by place, size and time.
+    """Notes in a folder which pictures and labels its copies and detectors are of, wherever these lie.
 
     Raises:
         ConfigError: The folder is of another set, or of this one before it changed.
@@ -87,8 +86,8 @@ def claim(data: YoloSet, folder: Path) -> None:
     digest = hashlib.sha256()
     for split, pictures in data.splits.items():
         for path in (file for picture in pictures for file in (picture, label_file(picture)) if file.is_file()):
-            status = path.stat()
-            digest.update(os.fsencode(f"{split}\0{path}\0{status.st_size}\0{status.st_mtime_ns}\n"))
+            content = path.read_bytes()
+            digest.update(os.fsencode(f"{split}\0{path.name}\0{len(content)}\n") + content)
     facts = {"format": FORMAT, "sha256": digest.hexdigest()}
     note = folder / NOTE
     if note.is_file():
@@ -132,9 +131,8 @@ def write_enhanced(
             _copy_label(label_file(picture), label_file(copy))
             on_done()
     if failures:
-        more = f"\n  and {len(failures) - SHOWN} more" if len(failures) > SHOWN else ""
-        listed = "\n  ".join(failures[:SHOWN])
-        raise DataError(f"{len(failures)} pictures could not be enhanced:\n  {listed}{more}")
+        listed = few(failures, "\n  ")
+        raise DataError(f"{len(failures)} pictures could not be enhanced:\n  {listed}")
     return _describe(data, copies, folder)
 
 
@@ -194,5 +192,5 @@ def _listed(file: Path, where: str) -> list[Path]:
     paths = [Path(os.path.abspath(file.parent / line)) for line in lines if line]  # links stay: labels lie beside them
     missing = [str(path) for path in paths if not path.is_file()]
     if missing:
-        raise DataError(f"{where}: {file} names pictures that do not exist: {', '.join(missing[:SHOWN])}")
+        raise DataError(f"{where}: {file} names pictures that do not exist: {few(missing)}")
     return paths

@@ -18,7 +18,8 @@ from pic_uie.model import PicUie
 from pic_uie.training.config import Recipe
 from pic_uie.weights import make_header, read_header
 
-FORMAT = "pic-uie-training-2"
+_FORMATS = "pic-uie-training-"
+FORMAT = f"{_FORMATS}3"
 Ingredients = Mapping[str, str]  # what a run is made of beside its recipe: what it is called -> its hash
 
 
@@ -65,8 +66,11 @@ def load_state(path: Path, state: TrainingState, recipe: Recipe, ingredients: In
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except (OSError, safetensors.SafetensorError) as error:
         raise WeightsError(f"cannot read the training state {path}: {error}") from error
-    if header.get("format") != FORMAT:
-        raise WeightsError(f"{path} has format {header.get('format')!r}, expected {FORMAT!r}: not a training state")
+    found = str(header.get("format"))
+    if found != FORMAT and found.startswith(_FORMATS):
+        raise ConfigError(f"{path} was made by another version of pic-uie: train to another folder")
+    if found != FORMAT or not {"recipe", "ingredients", "epoch", "step", "best_psnr"} <= header.keys():
+        raise WeightsError(f"{path} has format {found!r}, expected {FORMAT!r}: not a training state, or a damaged one")
     stored = typed_yaml.from_mapping(Recipe, header["recipe"])
     if stored != recipe:
         raise ConfigError(

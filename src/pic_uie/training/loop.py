@@ -207,11 +207,19 @@ class RunFolder:
 
 
 def ingredients(recipe: Recipe, pairs: Pairs, validation: Pairs | None) -> dict[str, str]:
-    """Hashes of what the run is made of: names of the pictures, and every weights file that the recipe names."""
-    lists = {"pictures to train on": pairs.stems, "pictures to measure on": validation.stems if validation else ()}
-    names = {what: hashlib.sha256(os.fsencode("\n".join(stems))).hexdigest() for what, stems in lists.items()}
+    """Hashes of what the run is made of: pictures with their names, and every weights file that the recipe names."""
+    sets = {"pictures to train on": pairs, "pictures to measure on": validation}
+    pictures = {what: _digest(given) for what, given in sets.items() if given is not None}
     files = (*recipe.teaching.teachers, *([recipe.start] if recipe.start else []))
-    return names | {f"weights in {path}": weights.load(path).sha256 for path in files}
+    return pictures | {f"weights in {path}": weights.load(path).sha256 for path in files}
+
+
+def _digest(pairs: Pairs) -> str:
+    digest = hashlib.sha256(os.fsencode("\n".join(pairs.stems)))
+    for arrays in (pairs.inputs, pairs.targets, pairs.depths):
+        if arrays is not None:
+            digest.update(np.ascontiguousarray(arrays).data)
+    return digest.hexdigest()
 
 
 def versions() -> dict[str, str]:

@@ -63,7 +63,8 @@ def split_stems(
     """
     stems = read_stems(list_file) if list_file else find_stems(folder)
     held_out = read_stems(validation_file) if validation_file else ()
-    kept = tuple(stem for stem in stems if stem not in set(held_out))
+    apart = set(held_out)
+    kept = tuple(stem for stem in stems if stem not in apart)
     if not kept:
         raise DataError("every picture is in the validation list: nothing is left to train on")
     return kept, held_out
