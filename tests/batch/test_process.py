@@ -67,6 +67,14 @@ def test_alpha_is_never_touched(tmp_path, channels, kind):
     assert np.array_equal(result[:, :, colours:], pixels[:, :, colours:])
 
 
+def test_a_result_whose_name_says_otherwise_is_told(tmp_path):
+    source = tmp_path / "a.png"
+    source.write_bytes(saved(reef(), "JPEG"))
+    outcome = process(Job(source, tmp_path / "b.png"), Inverting(), Settings())
+    assert outcome.notes == ("its name says otherwise, but it is a JPEG",)
+    assert process(Job(source, tmp_path / "b.jpg"), Inverting(), Settings()).notes == ()
+
+
 def test_the_real_engine_gives_the_same_pixels_as_the_file(tmp_path):
     weights = mild_weights(tmp_path / "w.safetensors")
     enhancer = Enhancer(weights, threads=1)

@@ -101,7 +101,7 @@ def test_a_list_may_have_the_name_of_the_results_without_their_suffix(here):
 def test_a_list_that_can_be_read_only_once(here):
     command = f"{shlex.join(PIC_UIE)} evaluate -q --protocol mine.yaml --data . --weights w.safetensors -o r"
     done = subprocess.run(["bash", "-c", f"{command} --list <(cat names.csv)"], capture_output=True, check=False)
-    assert (done.returncode, done.stderr[:20]) == (OK, b"wrote r.json\nwrote r"[:20])
+    assert done.returncode == OK, done.stderr
     named = json.loads((here / "r.json").read_text())["names"]
     assert named["file_sha256"] == hashlib.sha256((here / "names.csv").read_bytes()).hexdigest()
 

@@ -6,7 +6,7 @@ from PIL import Image
 
 from pic_uie import images
 from pic_uie.errors import ImageError
-from pic_uie.images import formats
+from pic_uie.images import formats, vips
 from pictures import reef, saved
 
 FORMATS = ("JPEG", "PNG", "TIFF", "WEBP", "BMP", "AVIF")
@@ -27,8 +27,8 @@ def test_content_tells_the_format_whatever_the_name_says(tmp_path, name):
         (b"GIF89a" + bytes(40), "a GIF picture"),
         (b"%PDF-1.7\n", "a PDF document"),
         (b"\x00\x00\x00\x18ftypmp42" + bytes(40), "a video"),
-        (b"II*\0\x10\0\0\0CR\x02\0" + bytes(40), "a camera raw file (Canon CR2)"),
-        (b"FUJIFILMCCD-RAW 0201", "a camera raw file (Fujifilm RAF)"),
+        (b"II*\0\x10\0\0\0CR\x02\0" + bytes(40), "a camera raw file (Canon CR2; develop it to TIFF or JPEG first)"),
+        (b"FUJIFILMCCD-RAW 0201", "a camera raw file (Fujifilm RAF; develop it to TIFF or JPEG first)"),
         (bytes(range(64)), "a file of an unknown kind"),
         (b"BM, a text that begins like a bitmap", "a text file"),
     ],
@@ -60,3 +60,11 @@ def test_read_rgb8_gives_three_channels_of_anything(tmp_path):
         assert pixels.shape == (48, 64, 3)
         expected = reef(channels=channels)[:, :, : 1 if channels == 1 else 3]
         assert np.array_equal(pixels, np.broadcast_to(expected, pixels.shape))
+
+
+def test_what_libvips_says_of_other_pictures_is_not_told_of_this_one():
+    lines = "tiff2vips: no memory for the directory\nheifload: no meta box found\nvips_source: bad seek\n"
+    assert vips._reason(lines, "heic") == "no meta box found"
+    assert vips._reason(lines, "tiff") == "no memory for the directory"
+    assert vips._reason(lines, "png") == "bad seek"
+    assert vips._reason("tiff2vips: broken", "webp") == "libvips gives no reason"

@@ -139,6 +139,16 @@ def test_wrong_words_are_told(reproduce, tmp_path, capsys):
     assert "NAME=PATH" in capsys.readouterr().err
 
 
+def test_quality_of_a_protocol_that_the_paper_lacks_is_refused_before_the_work(reproduce, tmp_path, capsys):
+    protocol = tmp_path / "mine.yaml"
+    protocol.write_text(
+        "{name: mine, title: mine, metrics: [psnr], resize: [native], references: target, names: folder}"
+    )
+    assert reproduce("quality", tmp_path / "out", "--protocol", str(protocol), settings=[]) == 2
+    assert "the paper has no table for protocol 'mine'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_quality_sets_methods_into_the_papers_table(reproduce, water, tmp_path, capsys):
     protocol = tmp_path / "small.yaml"
     protocol.write_text(

@@ -146,7 +146,8 @@ def _refuse_collisions(jobs: Sequence[Job]) -> None:
         if key in owner:
             raise ConfigError(
                 f"{owner[key]} and {job.source} would both be written to {job.output}; nothing was done. "
-                "Enhance them in two runs, or name their common folder with --recursive so that the tree is kept"
+                "Enhance them in two runs to two folders; to keep the tree of several folders, name the one that holds "
+                "them all, with --recursive"
             )
         owner[key] = job.source
 

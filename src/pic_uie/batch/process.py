@@ -18,7 +18,7 @@ from pic_uie.batch.ledger import Outcome
 from pic_uie.batch.mapping import Job
 from pic_uie.errors import EnvironmentMissingError, ImageError, PicUieError
 from pic_uie.files import atomic_write
-from pic_uie.images import Picture
+from pic_uie.images import Picture, formats
 from pic_uie.images.files import read_bytes
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -95,6 +95,9 @@ def process(
             data = read_bytes(job.source, settings.max_pixels)
         outcome.bytes_in = len(data)
         encoded = transform(data, enhancer, settings, outcome, job.file_format, reserve=reserve, check=check)
+        written = formats.sniff(encoded[: formats.HEAD_BYTES])
+        if written is not None and written != formats.by_suffix(job.output):
+            outcome.notes += (f"its name says otherwise, but it is a {written.title}",)
         check()
         with _timed(outcome, "write"):
             write_result(job.output, encoded, settings.overwrite)

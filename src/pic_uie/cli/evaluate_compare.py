@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(protocols) > 1:
         print("two protocols: that their pictures have the same names does not make them the same pictures")
     print(summary_table(differences, a.method, b.method))
-    print(f"\nwhere B falls furthest behind A\n{worst_table(differences[metric], metric)}")
+    print(f"\nwhere B fares worst against A\n{worst_table(differences[metric], metric)}")
     if arguments.output:
         try:
             atomic_write(arguments.output, to_csv(differences).encode())

@@ -62,7 +62,7 @@ def _job(arguments: argparse.Namespace) -> Job:
     if output != "-" and by_suffix(output) is None:
         raise ConfigError(f"-o {output} does not end like a picture that can be written ({titles()})")
     if output == "-" and sys.stdout.isatty() and not arguments.dry_run:
-        raise ConfigError("-o - would write a picture to the terminal: redirect it, for example with > reef.jpg")
+        raise ConfigError("-o - would write a picture to the terminal: redirect it, for example with > better.jpg")
     if output == "-" and getattr(sys.stdout, "name", None) == os.devnull:  # see main: the caller closed it
         raise ConfigError("-o - needs a standard output, which is closed")
     asked = None if arguments.format == "auto" else arguments.format

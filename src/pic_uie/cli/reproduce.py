@@ -129,6 +129,7 @@ def _quality(arguments: argparse.Namespace) -> int:
     from pic_uie.reproduction import quality
 
     protocol = protocols.load(arguments.protocol)
+    quality.place_in_paper(asdict(protocol))  # rather now than after the work
     references = arguments.data / protocol.references if protocol.references else None
     results = []
     for source, pictures in methods(arguments.method):

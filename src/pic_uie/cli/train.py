@@ -76,6 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
         if dist.is_initialized():
             gc.collect()  # DistributedDataParallel keeps the group in reference cycles
             dist.barrier()  # nobody leaves while another still talks to it
+    except KeyboardInterrupt:
+        if chief:
+            print("interrupted: the same command with --resume goes on behind the last whole epoch", file=sys.stderr)
+        raise
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()

@@ -55,7 +55,7 @@ def inspect(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Undecoded:
     if facts.frames > 1 or head[8:12] in _SEQUENCE_BRANDS:
         what = _SEVERAL.get(kind.name, "several frames (an animation)")
         raise ImageError(f"a {kind.title} with {what}: only single pictures can be enhanced; extract them first")
-    with vips.errors_as_image_errors(f"damaged {kind.title}"):
+    with vips.errors_as_image_errors(f"damaged {kind.title}", kind.name):
         image = _open(kind, data, facts)
         check_size(image.width, image.height, max_pixels)
     return Undecoded(kind, image.width, image.height, lambda: _decode(kind, image, facts))
@@ -117,7 +117,7 @@ def _decode(kind: Format, image: Any, facts: Facts) -> Picture:
     if kind in (formats.AVIF, formats.HEIC) and image.get_typeof("bits-per-sample"):
         coding = replace(coding, bits=int(image.get("bits-per-sample")))
 
-    with vips.errors_as_image_errors(f"damaged {kind.title}"):
+    with vips.errors_as_image_errors(f"damaged {kind.title}", kind.name):
         pixels = vips.to_array(image)
     bits = 8 * pixels.itemsize
     # libheif turns the picture itself; everyone else leaves it to us

@@ -25,6 +25,8 @@ _INTERPRETATION: dict[tuple[Space, int], str] = {
     ("cmyk", 16): "cmyk",
 }
 
+# What the errors of a loader have in common.
+_WORDS = {"jpeg": "jpeg", "png": "png", "tiff": "tiff", "webp": "webp", "avif": "heif", "heic": "heif"}
 
 _loading = threading.Lock()
 
@@ -57,13 +59,16 @@ def _load() -> Any:
 
 
 @contextmanager
-def errors_as_image_errors(what: str) -> Iterator[None]:
-    """Turns an error of libvips inside the block into an ImageError that starts with `what`."""
+def errors_as_image_errors(what: str, file_format: str | None = None) -> Iterator[None]:
+    """Turns an error of libvips inside the block into an ImageError that starts with `what`.
+
+    All threads share libvips's list of errors: what it says of other formats than `file_format` is of other pictures.
+    """
     vips_error = library().Error
     try:
         yield
     except vips_error as error:
-        raise ImageError(f"{what}: {_first_reason(str(error.detail or error.message))}") from error
+        raise ImageError(f"{what}: {_reason(str(error.detail or error.message), file_format)}") from error
     except UnicodeDecodeError as error:  # pyvips trips over messages of libvips that quote bytes of the file
         library().vips_lib.vips_error_clear()
         raise ImageError(what) from error
@@ -112,7 +117,12 @@ def built_in_profile(name: str) -> bytes:
     return bytes(library().Operation.call("profile_load", name))
 
 
-def _first_reason(detail: str) -> str:
-    lines = [re.sub(r"^\w+:\s*", "", line.strip()) for line in detail.splitlines() if line.strip()]
-    unique = list(dict.fromkeys(line for line in lines if line))
+def _reason(detail: str, file_format: str | None = None) -> str:
+    lines = [line.strip() for line in detail.splitlines() if line.strip()]
+    if file_format is not None:
+        word = _WORDS[file_format]
+        own = [line for line in lines if word in line.lower()]
+        lines = own or [line for line in lines if not any(other in line.lower() for other in _WORDS.values())]
+    reasons = [re.sub(r"^\w+:\s*", "", line) for line in lines]
+    unique = list(dict.fromkeys(reason for reason in reasons if reason))
     return "; ".join(unique[:2]) or "libvips gives no reason"

@@ -16,16 +16,25 @@ from pic_uie.reproduction.report import FORMAT
 MEASURED = " (measured)"
 
 
+def place_in_paper(protocol: Mapping[str, Any]) -> Mapping[str, str]:
+    """Returns the table and column of the paper that a protocol repeats.
+
+    Raises:
+        ConfigError: It is not one that the paper reports.
+    """
+    place: Mapping[str, str] | None = protocol.get("paper")
+    if place is None:
+        raise ConfigError(f"the paper has no table for protocol {protocol['name']!r}: score it with pic-uie evaluate")
+    return place
+
+
 def document(results: Sequence[Result]) -> dict[str, Any]:
     """Returns the paper's rows and ours, each with its difference to the paper's own model.
 
     Raises:
         ConfigError: The protocol is not one that the paper reports.
     """
-    protocol = results[0].protocol
-    place: Mapping[str, str] | None = protocol.get("paper")
-    if place is None:
-        raise ConfigError(f"the paper has no table for protocol {protocol['name']!r}: score it with pic-uie evaluate")
+    place = place_in_paper(results[0].protocol)
     table, column = paper.table(place["table"]), place["column"]
     resize = next(iter(results[0].scores))
     full = table.row(paper.ours()).group(column)
