@@ -38,6 +38,7 @@ SUFFIXES = {suffix: f for f in FORMATS.values() for suffix in f.suffixes}
 
 _AVIF_BRANDS = {b"avif", b"avis"}
 _HEIC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"}
+_RAW = "a camera raw file ({}; develop it to TIFF or JPEG first)"
 _STRANGERS = (  # first bytes -> what people call it
     (b"GIF8", "a GIF picture"),
     (b"%PDF", "a PDF document"),
@@ -47,9 +48,9 @@ _STRANGERS = (  # first bytes -> what people call it
     (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"),
     (b"8BPS", "a Photoshop document"),
     (b"v/1\x01", "an OpenEXR picture"),
-    (b"FUJIFILMCCD-RAW", "a camera raw file (Fujifilm RAF; develop it to TIFF or JPEG first)"),
-    (b"IIRO", "a camera raw file (Olympus ORF; develop it to TIFF or JPEG first)"),
-    (b"IIU\x00", "a camera raw file (Panasonic RW2; develop it to TIFF or JPEG first)"),
+    (b"FUJIFILMCCD-RAW", _RAW.format("Fujifilm RAF")),
+    (b"IIRO", _RAW.format("Olympus ORF")),
+    (b"IIU\x00", _RAW.format("Panasonic RW2")),
     (b"\x1aE\xdf\xa3", "a Matroska video"),
     (b"<svg", "an SVG drawing"),
     (b"<?xml", "an XML text"),
@@ -81,9 +82,9 @@ def describe(head: bytes) -> str:
         if head.startswith(magic):
             return words
     if head[4:8] == b"ftyp":
-        return "a camera raw file (Canon CR3; develop it to TIFF or JPEG first)" if head[8:11] == b"crx" else "a video"
+        return _RAW.format("Canon CR3") if head[8:11] == b"crx" else "a video"
     if head[:4] in (b"II*\x00", b"MM\x00*"):
-        return "a camera raw file (Canon CR2; develop it to TIFF or JPEG first)"
+        return _RAW.format("Canon CR2")
     if not any(byte < 9 or 13 < byte < 32 for byte in head):
         return "a text file"
     return "a file of an unknown kind"
