@@ -13,16 +13,17 @@ import argparse
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 
 import pic_uie
-from pic_uie import Enhancer, _native, weights
+from pic_uie import Enhancer, Yuv, _native, weights
 from pic_uie.complexity import gflops
 from pic_uie.config import ModelConfig
 from pic_uie.weights import Weights
@@ -60,6 +61,7 @@ def main() -> None:
     checked = any_weights()
     enhancer = Enhancer(checked)
     print_machine(enhancer)
+    print(f"{heard_channels(checked.parameters)} of the refiner's 16 channels are heard with these weights")
     best: dict[tuple[str, int, str], float] = {}
     for threads in arguments.threads:
         cv2.setNumThreads(threads)
@@ -78,6 +80,7 @@ def main() -> None:
                 rate = height * width / timing.best / 1e6
                 row = f"{name:<7}{what:<15}{timing.best * 1e3:9.2f}{timing.median * 1e3:9.2f}{rate:10.1f}{ratio:10.2f}x"
                 print(row + share, flush=True)
+    print_formats(enhancer, arguments)
     print_parts(enhancer, arguments)
     print_scaling(best, arguments)
 
@@ -93,7 +96,7 @@ def parse() -> argparse.Namespace:
 
 
 def any_weights() -> Weights:
-    """The default weights, or random ones: time does not depend on their values."""
+    """The default weights, or random ones, which leave no channel of the refiner silent and so take longer."""
     if weights.DEFAULT_PATH.exists():
         return weights.load()
     rng = np.random.default_rng(0)
@@ -184,6 +187,50 @@ def print_machine(enhancer: Enhancer) -> None:
         print(f", PyTorch {torch.__version__}")
     except ImportError:
         print()
+
+
+def heard_channels(parameters: Mapping[str, np.ndarray]) -> int:
+    """How many channels of the refiner can be above zero behind their second ReLU: the others are left out."""
+    first, second = (parameters[f"executor.refiner.{name}.weight"].reshape(16, 9) for name in ("expand", "depthwise"))
+    largest = np.maximum(parameters["executor.refiner.expand.bias"] + first.clip(0).sum(1), 0)  # for inputs in [0, 1]
+    return int(np.sum(parameters["executor.refiner.depthwise.bias"] + second.clip(0).sum(1) * largest > 0))
+
+
+def print_formats(enhancer: Enhancer, arguments: argparse.Namespace) -> None:
+    """Other layouts of the same picture, in turn with packed RGB of 8 bits; frames also by way of OpenCV's RGB."""
+    print("\nformats")
+    print(f"{'size':<7}{'threads':<9}{'what':<22}{'best ms':>9}{'frames/s':>10}{'x rgb8':>8}")
+    for name in arguments.sizes:
+        rgb = picture(*SIZES[name])
+        height, width = rgb.shape[:2]
+        rgba = np.dstack([rgb, np.full((height, width), 255, np.uint8)])
+        planes = cv2.cvtColor(rgb, cv2.COLOR_RGB2YUV_I420)
+        for threads in arguments.threads:
+            cv2.setNumThreads(threads)
+
+            def through_rgb(threads: int = threads, planes: np.ndarray = planes) -> None:
+                colours = cv2.cvtColor(planes, cv2.COLOR_YUV2RGB_I420)
+                cv2.cvtColor(enhancer.enhance(colours, out=colours, threads=threads), cv2.COLOR_RGB2YUV_I420)
+
+            pictures: dict[str, Any] = {
+                "rgb8": rgb,
+                "rgba8": rgba,
+                "rgb16": rgb.astype(np.uint16) * 257,
+                "yuv420, BT.601 full": Yuv.i420(planes, width, height, matrix="bt601", full_range=True),
+                "yuv420, BT.709": Yuv.i420(planes, width, height),
+                "nv12, BT.709": Yuv.nv12(planes, width, height),
+                "yuv420, 10 bits": Yuv.i420(planes.astype(np.uint16) * 4, width, height, bits=10),
+            }
+            outputs = {what: p.empty_like() if isinstance(p, Yuv) else np.empty_like(p) for what, p in pictures.items()}
+            runs: dict[str, Callable[[], object]] = {
+                what: lambda what=what: enhancer.enhance(pictures[what], out=outputs[what], threads=threads)  # noqa: B023
+                for what in pictures
+            }
+            timings = measure(runs | {"yuv420 through RGB": through_rgb}, arguments.rounds)
+            for what, timing in timings.items():
+                ratio = timing.best / timings["rgb8"].best
+                row = f"{name:<7}{threads:<9}{what:<22}{timing.best * 1e3:9.2f}{1 / timing.best:10.1f}{ratio:7.2f}x"
+                print(row, flush=True)
 
 
 def print_parts(enhancer: Enhancer, arguments: argparse.Namespace) -> None:

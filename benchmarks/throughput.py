@@ -1,6 +1,7 @@
 """End-to-end speed of `pic-uie enhance` on large JPEGs, against its own limits and against Pillow with PyTorch.
 
     python benchmarks/throughput.py --weights W.safetensors        # 200 JPEGs of 12 megapixels
+    python benchmarks/throughput.py --beside OTHER/bin/python      # this version against another, in turns
 
 Four measurements on the same files:
   codec    the command's own workers with an engine that does nothing: read, decode, encode, write
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import os
 import platform
 import shutil
@@ -43,8 +45,11 @@ QUALITY = 92
 class Idle:
     """An engine that does nothing."""
 
-    def enhance(self, img, *, strength=1.0, out=None):
-        return img
+    def __init__(self) -> None:
+        self.look = Enhancer().look(np.zeros((8, 8, 3), np.uint8))
+
+    def enhance_and_tell(self, img, strengths, *, out=None):
+        return img, self.look
 
 
 def make_pictures(folder: Path, count: int, scenes: int) -> list[Path]:
@@ -100,18 +105,50 @@ def time_engine(paths: list[Path], enhancer: Enhancer, cores: int, count: int) -
     return time.perf_counter() - started
 
 
-def time_command(paths: list[Path], out: Path, weights: Path | None, extra: list[str]) -> float:
+def time_command(
+    paths: list[Path], out: Path, weights: Path | None, extra: list[str], python: str = sys.executable
+) -> float:
     """Seconds for the command in a process of its own."""
     script = "import sys; from pic_uie.cli.main import main; sys.exit(main())"
     out.mkdir(parents=True)
     names = out.with_name("list.txt")
     names.write_text("\n".join(str(path.resolve()) for path in paths))
-    command = [sys.executable, "-c", script, "enhance", f"@{names}", "-o", f"{out}/", "-q", *extra]
+    command = [python, "-c", script, "enhance", f"@{names}", "-o", f"{out}/", "-q", *extra]
     if weights is not None:
         command += ["--weights", str(weights)]
     started = time.perf_counter()
     subprocess.run(command, check=True)
     return time.perf_counter() - started
+
+
+def compare(paths: list[Path], results: Path, other: str, rounds: int, weights: Path | None, extra: list[str]) -> None:
+    """Prints the rate of this version against that of another interpreter's, which take turns in going first.
+
+    Rates have start-up and everything else that changed in them; the times of reading and writing are those of the
+    layer between the command and the disk alone.
+    """
+    rates: dict[str, list[float]] = {sys.executable: [], other: []}
+    stages: dict[str, list[dict[str, float]]] = {sys.executable: [], other: []}
+    report = results.with_name("report.jsonl")
+    for number in range(rounds):
+        for python in (sys.executable, other) if number % 2 == 0 else (other, sys.executable):
+            report.unlink(missing_ok=True)
+            options = [*extra, "--report", str(report)]
+            rates[python].append(len(paths) / time_command(paths, results / "command", weights, options, python))
+            stages[python] += [json.loads(line)["milliseconds"] for line in report.read_text().splitlines()]
+            shutil.rmtree(results)
+        ours, theirs = (rates[python][-1] for python in (sys.executable, other))
+        print(f"round {number + 1}: this version {ours:.2f}/s, the other {theirs:.2f}/s", flush=True)
+    for name, python in (("this version", sys.executable), ("the other", other)):
+        parts = (
+            f"{stage} {statistics.median(one[stage] for one in stages[python]):.1f}" for stage in stages[python][0]
+        )
+        print(f"{name:<13}median ms of a picture: {', '.join(parts)}")
+    ratios = [ours / theirs for ours, theirs in zip(rates[sys.executable], rates[other], strict=True)]
+    print(
+        f"this version has {statistics.median(ratios):.3f} of the other's rate in the median of {rounds} rounds "
+        f"({min(ratios):.3f} to {max(ratios):.3f})"
+    )
 
 
 def cpu_seconds() -> float:
@@ -161,6 +198,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where the pictures are made and kept (a temporary folder)")
     parser.add_argument("--weights", type=Path)
     parser.add_argument("--peer", type=int, default=3, help="pictures for the PyTorch loop; 0 leaves it out")
+    parser.add_argument("--beside", metavar="PYTHON", help="compare with the command of another environment")
+    parser.add_argument("--rounds", type=int, default=5, help="of such a comparison")
     arguments, extra = parser.parse_known_args()
     cores = default_threads()
     print(f"pic-uie {__version__}, Python {platform.python_version()}, {platform.machine()}, {cores} cores")
@@ -171,7 +210,10 @@ def main() -> None:
         print(f"{len(paths)} JPEGs of {WIDTH} x {HEIGHT}, {size:.1f} MB each")
         results = root / "out"
         try:
-            measure(paths, results, cores, arguments.weights, arguments.peer, extra)
+            if arguments.beside:
+                compare(paths, results, arguments.beside, arguments.rounds, arguments.weights, extra)
+            else:
+                measure(paths, results, cores, arguments.weights, arguments.peer, extra)
         finally:
             shutil.rmtree(results, ignore_errors=True)
 

@@ -14,15 +14,15 @@ import time
 import torch
 from pytorch_msssim import ms_ssim, ssim
 
-from pic_uie.evaluation.machine import describe
+from pic_uie.bench.machine import describe
 from pic_uie.model import PicUie
 from pic_uie.training import native
 from pic_uie.training.augmentation import Batch
 from pic_uie.training.config import Recipe
-from pic_uie.training.loop import start, take_step
+from pic_uie.training.loop import start
 from pic_uie.training.losses import depth_loss, lut_monotonicity, lut_smoothness, objective
 from pic_uie.training.memory import keep_freed_memory
-from pic_uie.training.trainee import Trainee
+from pic_uie.training.step import take_step
 
 SIDES = ("naive", "ours")
 
@@ -64,8 +64,7 @@ def our_stepper():
     keep_freed_memory()
     recipe, batch = Recipe(), make_batch()
     state = start(recipe)
-    trainee = Trainee(state.model)
-    return lambda: take_step(trainee, state, batch, recipe)["total"].item()
+    return lambda: take_step(state.lesson, state, batch, recipe)["total"].item()
 
 
 def serve(side: str, threads: int) -> None:
@@ -106,7 +105,7 @@ def parts(threads: int, repeats: int) -> None:
 
     theta = type(model.predictor(batch.inputs))(*(p.detach().requires_grad_() for p in model.predictor(batch.inputs)))
     enhanced = batch.inputs.clone().requires_grad_()
-    whole = best(lambda: take_step(Trainee(model), state, batch, recipe))
+    whole = best(lambda: take_step(state.lesson, state, batch, recipe))
     rows = {
         "predictor (native body)": best(predictor),
         "executor (native)": best(lambda: native.execute(model.executor, batch.inputs, theta).backward(batch.targets)),

@@ -1,7 +1,8 @@
 // The predictor's body: conv 3x3 stride 2, InstanceNorm, ReLU, on channels-last maps; a vector holds LANES channels.
 // Compiled once per instruction set, as kernel.cpp.
-#include "recipe.h"
-#include "vector.h"
+#include "body.h"
+
+#include "base/vector.h"
 
 namespace PIC_UIE_ISA {
 

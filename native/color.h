@@ -2,7 +2,7 @@
 #pragma once
 
 #include "constants.h"
-#include "vector.h"
+#include "base/vector.h"
 
 namespace PIC_UIE_ISA {
 namespace {

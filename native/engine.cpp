@@ -1,162 +1,248 @@
-// Keeps buffers between calls, and walks an image through the predictor and both passes.
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
+// Keeps buffers between calls, and walks a picture through the predictor and both passes.
 #include <algorithm>
-#include <cstdlib>
+#include <atomic>
+#include <chrono>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <vector>
 
+#include "base/pool.h"
+#include "buffer.h"
 #include "checks.h"
-#include "isa.h"
-#include "pool.h"
 #include "predictor.h"
 #include "prepare.h"
 
 namespace pic_uie {
 namespace {
 
-constexpr Error OUT_OF_MEMORY = "not enough memory for a picture of this size";
-
-struct Free {
-    void operator()(void* p) const { std::free(p); }
-};
-
-// Aligned floats that only ever grow.
-class Buffer {
-  public:
-    float* reserve(int64_t count, bool cleared) {
-        if (count > capacity_) {
-            capacity_ = 0;
-            memory_.reset();
-            constexpr size_t page = size_t(1) << 21;  // large pages: fewer misses in the address translation
-            const size_t bytes = (size_t(count) * sizeof(float) + page - 1) / page * page;
-            memory_.reset(static_cast<float*>(std::aligned_alloc(page, bytes)));
-            if (!memory_) throw std::bad_alloc();
-#if defined(__linux__)
-            madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // a wish; nothing depends on it
-#endif
-            if (cleared) std::memset(memory_.get(), 0, bytes);
-            capacity_ = count;
-        }
-        return memory_.get();
-    }
-
-  private:
-    std::unique_ptr<float[], Free> memory_;
-    int64_t capacity_ = 0;
-};
-
-void copy_row(const Image& in, const Image& out, int64_t y) {
-    const int64_t size = bytes_per_sample(in.depth);
-    const char* p = static_cast<const char*>(in.data) + y * in.row_stride;
-    char* q = const_cast<char*>(static_cast<const char*>(out.data)) + y * out.row_stride;
-    const bool packed = in.channel_stride == size && in.pixel_stride == size * in.channels &&
-                        out.channel_stride == size && out.pixel_stride == size * out.channels;
-    if (packed) {
-        std::memmove(q, p, size_t(in.width * in.pixel_stride));
-        return;
-    }
-    for (int64_t x = 0; x < in.width; ++x)
-        for (int c = 0; c < in.channels; ++c)
-            std::memmove(q + x * out.pixel_stride + c * out.channel_stride,
-                         p + x * in.pixel_stride + c * in.channel_stride, size_t(size));
-}
+#define PIC_UIE_VARIANT(set) {#set, &set::kernels},
+constexpr Variant<Kernels> VARIANTS[] = {PIC_UIE_EACH_INSTRUCTION_SET(PIC_UIE_VARIANT)};
+#undef PIC_UIE_VARIANT
 
 // Everything a call needs beyond its arguments.
 struct Workspace {
     explicit Workspace(const Predictor& predictor)
         : predictor_buffers(predictor),
-          field(size_t(3) * (predictor.thumbnail / constants::DOWNSAMPLING) * (predictor.thumbnail / constants::DOWNSAMPLING)),
-          lut(size_t(2) * predictor.grid * predictor.grid) {}
+          field(3 * size_t(predictor.side()) * size_t(predictor.side())),
+          lut(2 * size_t(predictor.grid) * size_t(predictor.grid)) {}
 
     PredictorBuffers predictor_buffers;
     std::vector<float> field, lut;
     float tone[constants::TONE_INCREMENTS + 1], affine[12], covariance[13];
-    Recipe recipe = {};
+    Prepared prepared = {};
     Buffer z, scratch;
     std::vector<Sums> sums;
+
+    CorrectionsOut predicted(int side) {
+        const int64_t samples = int64_t(side) * side;
+        return {field.data(), field.data() + samples, field.data() + 2 * samples, tone, lut.data(), affine, covariance};
+    }
+    Corrections corrections(int side, int grid) {
+        const CorrectionsOut p = predicted(side);
+        Corrections theta = {p.t,        p.v,  p.a, side, side, tone, constants::TONE_INCREMENTS + 1,
+                             lut.data(), grid, {},  {},   {},   {},   covariance[12]};
+        std::copy_n(affine, 9, theta.matrix);
+        std::copy_n(affine + 9, 3, theta.bias);
+        std::copy_n(covariance, 3, theta.mean);
+        std::copy_n(covariance + 3, 9, theta.recolor);
+        return theta;
+    }
 };
+
+Job job_for(const Image& image, const Image& out, const Prepared&, int lanes, int64_t pitch, Buffer& memory) {
+    Job job = {};
+    job.geometry = cut(image.height, image.width, lanes, 640, 64);  // near the first caches, with little redundant halo
+    job.image = image, job.out = out;
+    job.pitch = pitch;
+    job.z = memory.reserve(3 * image.height * pitch, false);
+    return job;
+}
+
+// Frames have rows of a third of the size, so their units may be larger; in fixed point once more. The number of strips is
+// even, so that two threads have as many each.
+YuvJob job_for(const Yuv& frame, const Yuv& out, const Prepared& prepared, int lanes, int64_t pitch, Buffer& memory) {
+    YuvJob job = {};
+    job.fixed = prepared.fixed.error * double((1 << frame.bits) - 1) <= 0.5;  // half a level of the frame
+    const int64_t strips = 2 * ((frame.height + 287) / 288);
+    job.geometry = cut(frame.height, frame.width, job.fixed ? 2 * lanes : lanes, job.fixed ? 1920 : 960,
+                       (frame.height + strips - 1) / strips);
+    job.image = frame, job.out = out;
+    job.maps = map_yuv(frame);
+    job.pitch = pitch;
+    job.chroma_pitch = (pitch + 1) / 2;
+    const int64_t chroma_rows = (frame.height + 1) / 2,
+                  luma = job.fixed ? (frame.height * pitch + 1) / 2 : frame.height * pitch;
+    const int64_t beyond = 64;  // the second pass reads whole vectors
+    job.chroma = memory.reserve(2 * chroma_rows * job.chroma_pitch + luma + beyond, false);
+    job.luma = job.chroma + 2 * chroma_rows * job.chroma_pitch;
+    return job;
+}
+
+void first_pass(const Kernels& kernels, const Job& job, int64_t unit, float* scratch) {
+    kernels.first_pass(job, unit, scratch);
+}
+void first_pass(const Kernels& kernels, const YuvJob& job, int64_t unit, float* scratch) {
+    kernels.first_pass_yuv(job, unit, scratch);
+}
+void second_pass(const Kernels& kernels, const Job& job, int64_t unit, float* scratch) {
+    kernels.second_pass(job, unit, scratch);
+}
+void second_pass(const Kernels& kernels, const YuvJob& job, int64_t unit, float* scratch) {
+    kernels.second_pass_yuv(job, unit, scratch);
+}
 
 }  // namespace
 
 struct Engine::Parts {
     const Kernels& kernels;
     Predictor predictor;
-    Refiner refiner;
+    RefinerWeights refiner;
     float beta, gamma;
     Pool pool;
-    std::mutex mutex;
+    Mutex mutex;
     std::vector<std::unique_ptr<Workspace>> idle;
 
     Parts(const Parameters& parameters, int threads, const Kernels& chosen)
-        : kernels(chosen), predictor(parameters, chosen), beta(parameters.beta), gamma(parameters.gamma), pool(threads) {
-        prepare_refiner(parameters, refiner);
-    }
+        : kernels(chosen),
+          predictor(parameters, chosen),
+          refiner(parameters),
+          beta(parameters.beta),
+          gamma(parameters.gamma),
+          pool(threads) {}
+
+    // A workspace for the length of a call, and back to the others after it.
+    class Borrowed {
+      public:
+        explicit Borrowed(Parts& owner) : owner_(owner), workspace_(owner.take()) {}
+        ~Borrowed() {
+            Guard lock(owner_.mutex);
+            owner_.idle.push_back(std::move(workspace_));  // never allocates: `take` made room
+        }
+        Borrowed(const Borrowed&) = delete;
+        Borrowed& operator=(const Borrowed&) = delete;
+        Workspace& operator*() { return *workspace_; }
+
+      private:
+        Parts& owner_;
+        std::unique_ptr<Workspace> workspace_;
+    };
 
     std::unique_ptr<Workspace> take() {
         {
-            std::lock_guard lock(mutex);
+            Guard lock(mutex);
             if (!idle.empty()) {
                 std::unique_ptr<Workspace> workspace = std::move(idle.back());
                 idle.pop_back();
                 return workspace;
             }
+            idle.reserve(size_t(++workspaces));
         }
         auto workspace = std::make_unique<Workspace>(predictor);
-        workspace->recipe.refiner = refiner;
-        workspace->recipe.beta = beta;
-        workspace->recipe.gamma = gamma;
+        workspace->prepared.beta = beta;
+        workspace->prepared.gamma = gamma;
         return workspace;
     }
-
-    void give_back(std::unique_ptr<Workspace> workspace) {
-        std::lock_guard lock(mutex);
-        idle.push_back(std::move(workspace));
-    }
+    int workspaces = 0;
 
     Error check_samples(const Image& image, int threads) {
-        if (image.depth != Depth::f32) return nullptr;
+        if (image.depth != Depth::f32) return {};
         std::atomic<bool> fine{true};
         pool.each(image.height, threads, [&](int64_t y, int) {
             if (!row_in_range(image, y)) fine.store(false, std::memory_order_relaxed);
         });
-        return fine.load() ? nullptr : "samples must be finite and in [0, 1]";
+        return fine.load() ? Code::none : Code::bad_samples;
     }
+    Error check_samples(const Yuv&, int) { return {}; }
 
-    void execute(const Image& image, const Corrections& theta, const Image& out, float strength, int threads,
-                 Workspace& workspace) {
-        Job job = {};
-        job.image = image, job.out = out, job.strength = strength;
-        job.recipe = &workspace.recipe;
-        prepare_recipe(theta, workspace.recipe);
-        job.geometry = cut(image.height, image.width, kernels.lanes);
+    // The first pass alone where there is no `out`. Without `given` statistics the picture's own are used.
+    template <class Picture>
+    Statistics run(const Picture& picture, const Corrections& theta, const Statistics* given, const Picture* out,
+                   float strength, int threads, Workspace& workspace) {
+        prepare_corrections(theta, refiner, workspace.prepared);
+        const int64_t pitch = picture.width < 64 ? picture.width : (picture.width + 15) / 16 * 16;
+        auto job = job_for(picture, out ? *out : picture, workspace.prepared, kernels.lanes, pitch, workspace.z);
+        job.strength = strength;
+        job.prepared = &workspace.prepared;
         const int64_t units = job.geometry.tiles * job.geometry.strips;
         const int64_t scratch_floats = (kernels.scratch_floats(job.geometry) + 15) / 16 * 16;
-        job.pitch = image.width < 64 ? image.width : (image.width + 15) / 16 * 16;
-        job.z = workspace.z.reserve(3 * image.height * job.pitch, false);
         const int64_t workers = std::min<int64_t>(threads, units);
         float* scratch = workspace.scratch.reserve(scratch_floats * workers, true);
         if (int64_t(workspace.sums.size()) < units) workspace.sums.resize(size_t(units));
         job.sums = workspace.sums.data();
 
-        pool.each(units, threads, [&](int64_t unit, int worker) {
-            kernels.first_pass(job, unit, scratch + worker * scratch_floats);
-        });
-        job.finish = calibrate(theta, job.sums, units, image.height * image.width);
+        pool.each(units, threads,
+                  [&](int64_t unit, int worker) { first_pass(kernels, job, unit, scratch + worker * scratch_floats); });
+        const Statistics own = pic_uie::measure(job.sums, units, picture.height * picture.width);
+        if (!out) return own;
+        job.finish = calibrate(theta, given ? *given : own);
         pool.each(units, threads, [&](int64_t unit, int worker) {  // backwards: what was written last is still cached
-            kernels.second_pass(job, units - 1 - unit, scratch + worker * scratch_floats);
+            second_pass(kernels, job, units - 1 - unit, scratch + worker * scratch_floats);
         });
+        return own;
     }
 
-    void copy(const Image& image, const Image& out, int threads) {
-        pool.each(image.height, threads, [&](int64_t y, int) { copy_row(image, out, y); });
+    template <class Picture>
+    void copy(const Picture& picture, const Picture& out, int threads) {
+        pool.each(picture.height, threads, [&](int64_t y, int) { copy_row(picture, out, y); });
     }
 
     int count(int threads) const { return threads > 0 ? std::min(threads, 256) : pool.threads(); }
+
+    template <class Picture>
+    Error predict(const Picture& picture, const CorrectionsOut& out, int threads) PIC_UIE_TRY {
+        threads = count(threads);
+        if (Error error = check_picture(picture)) return error;
+        if (Error error = check_memory(out)) return error;
+        if (Error error = check_samples(picture, threads)) return error;
+        Borrowed workspace(*this);
+        pic_uie::predict(predictor, kernels, picture, (*workspace).predictor_buffers, pool, threads, out);
+        return {};
+    }
+    PIC_UIE_OUT_OF_MEMORY
+
+    template <class Picture>
+    Error measure(const Picture& picture, const Corrections& theta, Statistics& statistics, int threads) PIC_UIE_TRY {
+        threads = count(threads);
+        if (Error error = check_picture(picture)) return error;
+        if (Error error = check_corrections(theta)) return error;
+        if (Error error = check_samples(picture, threads)) return error;
+        Borrowed workspace(*this);
+        statistics = run<Picture>(picture, theta, nullptr, nullptr, 1.0f, threads, *workspace);
+        return {};
+    }
+    PIC_UIE_OUT_OF_MEMORY
+
+    template <class Picture>
+    Error execute(const Picture& picture, const Corrections& theta, const Statistics* statistics, const Picture& out,
+                  float strength, int threads, Statistics* own) PIC_UIE_TRY {
+        threads = count(threads);
+        if (Error error = check_pair(picture, out, strength)) return error;
+        if (Error error = check_corrections(theta)) return error;
+        if (Error error = statistics ? check_statistics(*statistics) : Error()) return error;
+        if (Error error = check_samples(picture, threads)) return error;
+        if (strength == 0.0f) return copy(picture, out, threads), Error();
+        Borrowed workspace(*this);
+        const Statistics measured = run(picture, theta, statistics, &out, strength, threads, *workspace);
+        if (own) *own = measured;
+        return {};
+    }
+    PIC_UIE_OUT_OF_MEMORY
+
+    template <class Picture>
+    Error enhance(const Picture& picture, const Picture& out, float strength, int threads) PIC_UIE_TRY {
+        threads = count(threads);
+        if (Error error = check_pair(picture, out, strength)) return error;
+        if (Error error = check_samples(picture, threads)) return error;
+        if (strength == 0.0f) return copy(picture, out, threads), Error();
+        Borrowed borrowed(*this);
+        Workspace& workspace = *borrowed;
+        const int side = predictor.side();
+        pic_uie::predict(predictor, kernels, picture, workspace.predictor_buffers, pool, threads,
+                         workspace.predicted(side));
+        run<Picture>(picture, workspace.corrections(side, predictor.grid), nullptr, &out, strength, threads, workspace);
+        return {};
+    }
+    PIC_UIE_OUT_OF_MEMORY
 };
 
 Engine::Engine(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -165,70 +251,60 @@ Engine::~Engine() = default;
 const char* Engine::instruction_set() const { return parts_->kernels.name; }
 int Engine::threads() const { return parts_->pool.threads(); }
 
-Error Engine::create(const Parameters& parameters, int threads, const char* isa, std::unique_ptr<Engine>& engine) try {
-    if (threads < 1 || threads > 256) return "threads must be 1 to 256";
+Error Engine::create(const Parameters& parameters, int threads, const char* instruction_set,
+                     std::unique_ptr<Engine>& engine) PIC_UIE_TRY {
+    if (threads < 1 || threads > 256) return Code::bad_threads;
     if (Error error = check_parameters(parameters)) return error;
-    const Kernels* kernels = find_kernels(isa);
-    if (!kernels) return "this machine cannot run that instruction set";
+    const Kernels* kernels = choose(VARIANTS, instruction_set);
+    if (!kernels) return Code::no_instruction_set;
     engine.reset(new Engine(std::make_unique<Parts>(parameters, threads, *kernels)));
-    return nullptr;
-} catch (const std::bad_alloc&) {
-    return OUT_OF_MEMORY;
+    return {};
+}
+PIC_UIE_OUT_OF_MEMORY
+
+Error Engine::predict(const Image& picture, const CorrectionsOut& out, int threads) {
+    return parts_->predict(picture, out, threads);
+}
+Error Engine::predict(const Yuv& picture, const CorrectionsOut& out, int threads) {
+    return parts_->predict(picture, out, threads);
 }
 
-Error Engine::predict(const Image& image, const CorrectionsOut& out, int threads) try {
-    Parts& parts = *parts_;
-    threads = parts.count(threads);
-    if (Error error = check_image(image)) return error;
-    if (!out.t || !out.v || !out.a || !out.tone || !out.lut || !out.affine || !out.covariance)
-        return "the corrections have no memory";
-    if (Error error = parts.check_samples(image, threads)) return error;
-    std::unique_ptr<Workspace> workspace = parts.take();
-    pic_uie::predict(parts.predictor, parts.kernels, image, workspace->predictor_buffers, parts.pool, threads, out);
-    parts.give_back(std::move(workspace));
-    return nullptr;
-} catch (const std::bad_alloc&) {
-    return OUT_OF_MEMORY;
+Error Engine::measure(const Image& picture, const Corrections& theta, Statistics& statistics, int threads) {
+    return parts_->measure(picture, theta, statistics, threads);
+}
+Error Engine::measure(const Yuv& picture, const Corrections& theta, Statistics& statistics, int threads) {
+    return parts_->measure(picture, theta, statistics, threads);
 }
 
-Error Engine::execute(const Image& image, const Corrections& theta, const Image& out, float strength, int threads) try {
-    Parts& parts = *parts_;
-    threads = parts.count(threads);
-    if (Error error = check_pair(image, out, strength)) return error;
-    if (Error error = check_corrections(theta)) return error;
-    if (Error error = parts.check_samples(image, threads)) return error;
-    if (strength == 0.0f) return parts.copy(image, out, threads), nullptr;
-    std::unique_ptr<Workspace> workspace = parts.take();
-    parts.execute(image, theta, out, strength, threads, *workspace);
-    parts.give_back(std::move(workspace));
-    return nullptr;
-} catch (const std::bad_alloc&) {
-    return OUT_OF_MEMORY;
+Error Engine::execute(const Image& picture, const Corrections& theta, const Statistics* statistics, const Image& out,
+                      float strength, int threads, Statistics* own) {
+    return parts_->execute(picture, theta, statistics, out, strength, threads, own);
+}
+Error Engine::execute(const Yuv& picture, const Corrections& theta, const Statistics* statistics, const Yuv& out,
+                      float strength, int threads, Statistics* own) {
+    return parts_->execute(picture, theta, statistics, out, strength, threads, own);
 }
 
-Error Engine::enhance(const Image& image, const Image& out, float strength, int threads) try {
-    Parts& parts = *parts_;
-    threads = parts.count(threads);
-    if (Error error = check_pair(image, out, strength)) return error;
-    if (Error error = parts.check_samples(image, threads)) return error;
-    if (strength == 0.0f) return parts.copy(image, out, threads), nullptr;
-    std::unique_ptr<Workspace> workspace = parts.take();
-    Workspace& w = *workspace;
-    const int side = parts.predictor.thumbnail / constants::DOWNSAMPLING, samples = side * side;
-    const CorrectionsOut predicted = {w.field.data(), w.field.data() + samples, w.field.data() + 2 * samples, w.tone,
-                                      w.lut.data(),   w.affine,                 w.covariance};
-    pic_uie::predict(parts.predictor, parts.kernels, image, w.predictor_buffers, parts.pool, threads, predicted);
-    Corrections theta = {predicted.t, predicted.v, predicted.a, side, side, w.tone, constants::TONE_INCREMENTS + 1,
-                         w.lut.data(), parts.predictor.grid, {}, {}, {}, {}, w.covariance[12]};
-    std::copy(w.affine, w.affine + 9, theta.matrix);
-    std::copy(w.affine + 9, w.affine + 12, theta.bias);
-    std::copy(w.covariance, w.covariance + 3, theta.mean);
-    std::copy(w.covariance + 3, w.covariance + 12, theta.recolor);
-    parts.execute(image, theta, out, strength, threads, w);
-    parts.give_back(std::move(workspace));
-    return nullptr;
-} catch (const std::bad_alloc&) {
-    return OUT_OF_MEMORY;
+Error Engine::enhance(const Image& picture, const Image& out, float strength, int threads) {
+    return parts_->enhance(picture, out, strength, threads);
+}
+Error Engine::enhance(const Yuv& picture, const Yuv& out, float strength, int threads) {
+    return parts_->enhance(picture, out, strength, threads);
+}
+
+double peak_multiply_adds(const char* instruction_set, double seconds) {
+    using Clock = std::chrono::steady_clock;
+    const Kernels* kernels = choose(VARIANTS, instruction_set);
+    if (!kernels) return 0.0;
+    double best = 0.0, passed = 0.0;
+    while (passed < seconds) {
+        const Clock::time_point start = Clock::now();
+        const double done = kernels->multiply_adds(100'000);
+        const double took = std::chrono::duration<double>(Clock::now() - start).count();
+        passed += took;
+        if (took > 0.0 && done / took > best) best = done / took;
+    }
+    return best;
 }
 
 }  // namespace pic_uie

@@ -1,41 +1,29 @@
 // t, v, a at the picture's size: bilinear, half-pixel centres, clamped at the edges.
 #pragma once
 
-#include "recipe.h"
-#include "vector.h"
+#include "base/bilinear.h"
+#include "base/vector.h"
+#include "kernel.h"
 
 namespace PIC_UIE_ISA {
 namespace {
 
-// Sample `position` of a line stretched from `size` to `target`: between `left` and `right`, at `fraction`.
-struct Between {
-    int32_t left, right;
-    float fraction;
-};
-PIC_UIE_INLINE Between stretch(int64_t position, int64_t size, int64_t target) {
-    double x = (double(position) + 0.5) * double(size) / double(target) - 0.5;
-    if (!(x > 0.0)) x = 0.0;
-    if (x > double(size - 1)) x = double(size - 1);
-    int64_t left = int64_t(x), right = left + 1 < size ? left + 1 : left;
-    return {int32_t(left), int32_t(right), float(x - double(left))};
-}
-
 // The three fields along one row of a tile. Both source rows are stretched along x once and kept while rows of the
 // picture fall between them; a pixel then costs one multiply-add per field.
 struct FieldRows {
-    int64_t count;                // pixels, from `first` on
-    int32_t *left, *right;        // [count]
-    float* fraction;              // [count]
-    float* stretched[2][3];       // [which source row][t, v, a][count]
-    float* difference[3];         // stretched[1] - stretched[0]
-    int32_t held[2];              // source rows now in `stretched`
-    float weight;                 // of the second
+    int64_t count;           // pixels, from `first` on
+    int32_t *left, *right;   // [count]
+    float* fraction;         // [count]
+    float* stretched[2][3];  // [which source row][t, v, a][count]
+    float* difference[3];    // stretched[1] - stretched[0]
+    int64_t held[2];         // source rows now in `stretched`
+    float weight;            // of the second
 
     static int64_t floats(int64_t count) { return 12 * round_up(count); }
     static int64_t round_up(int64_t n) { return (n + 31) / 16 * 16; }
 
     // Carves its buffers from `memory`; pixels x = first .. first + count.
-    float* start(float* memory, const pic_uie::Recipe& recipe, int64_t first, int64_t pixels, int64_t width) {
+    float* start(float* memory, const pic_uie::Prepared& prepared, int64_t first, int64_t pixels, int64_t width) {
         count = pixels;
         const int64_t row = round_up(count);
         left = reinterpret_cast<int32_t*>(memory);
@@ -48,15 +36,15 @@ struct FieldRows {
         }
         held[0] = held[1] = -1;
         for (int64_t i = 0; i < count; ++i) {
-            Between x = stretch(first + i, recipe.field_width, width);
-            left[i] = x.left, right[i] = x.right, fraction[i] = x.fraction;
+            const auto x = pic_uie::between<double>(first + i, prepared.field_width, width);
+            left[i] = int32_t(x.left), right[i] = int32_t(x.right), fraction[i] = float(x.fraction);
         }
         return memory + floats(count);
     }
 
-    void move_to(const pic_uie::Recipe& recipe, int64_t y, int64_t height) {
-        Between rows = stretch(y, recipe.field_height, height);
-        weight = rows.fraction;
+    void move_to(const pic_uie::Prepared& prepared, int64_t y, int64_t height) {
+        const auto rows = pic_uie::between<double>(y, prepared.field_height, height);
+        weight = float(rows.fraction);
         if (held[0] == rows.left && held[1] == rows.right) return;
         if (held[1] == rows.left) {
             for (int i = 0; i < 3; ++i) {
@@ -64,18 +52,18 @@ struct FieldRows {
                 stretched[0][i] = stretched[1][i], stretched[1][i] = reused;
             }
         } else {
-            stretch_row(recipe, rows.left, 0);
+            stretch_row(prepared, rows.left, 0);
         }
-        stretch_row(recipe, rows.right, 1);
+        stretch_row(prepared, rows.right, 1);
         held[0] = rows.left, held[1] = rows.right;
         for (int i = 0; i < 3; ++i)
             for (int64_t x = 0; x < count; x += LANES)
                 store(difference[i] + x, load(stretched[1][i] + x) - load(stretched[0][i] + x));
     }
 
-    void stretch_row(const pic_uie::Recipe& recipe, int32_t row, int which) {
+    void stretch_row(const pic_uie::Prepared& prepared, int64_t row, int which) {
         for (int i = 0; i < 3; ++i) {
-            const float* source = recipe.fields[i] + int64_t(row) * recipe.field_width;
+            const float* source = prepared.fields[i] + row * prepared.field_width;
             float* target = stretched[which][i];
             for (int64_t x = 0; x < count; ++x)
                 target[x] = source[left[x]] + fraction[x] * (source[right[x]] - source[left[x]]);

@@ -4,25 +4,27 @@
 //   second pass  z¹ → z² (Eq. 4, one affine map by now) → RGB → pixels
 //
 // Compiled once per instruction set, with PIC_UIE_ISA naming the namespace.
+#include "body.h"
 #include "chroma.h"
 #include "color.h"
 #include "pixels.h"
-#include "recipe.h"
-#include "refiner.h"
-#include "tile.h"
+#include "kernel.h"
+#include "moments.h"
+#include "strip.h"
 #include "tone.h"
+#include "yuv.h"
 
 namespace PIC_UIE_ISA {
 namespace {
 
-using pic_uie::Recipe;
+using pic_uie::Job;
 using pic_uie::Sums;
 
 float* z_row(const Job& job, int64_t y, int channel) { return job.z + (3 * y + channel) * job.pitch; }
 
 // Γ(Y¹) of one row of the tile with its halo, zero outside the picture.
 template <bool SHORT_TONE>
-void tone_row(const Job& job, const Tile& tile) {
+void tone_row(const Job& job, const Tile<vf>& tile) {
     const FieldRows fields = tile.fields;
     const float *r = tile.r, *g = tile.g, *b = tile.b;
     float* toned = tile.natural;
@@ -30,7 +32,7 @@ void tone_row(const Job& job, const Tile& tile) {
     for (int64_t i = 0; i < count; i += LANES) {
         vf y = luma(load(r + i), load(g + i), load(b + i));
         vf y1 = correct_luminance(y, fields.at(0, i), fields.at(1, i), fields.at(2, i));
-        store(toned + i, apply_tone<SHORT_TONE>(y1, *job.recipe));
+        store(toned + i, apply_tone<SHORT_TONE>(y1, *job.prepared));
     }
     for (int64_t i = 0; i < HALO - tile.x; ++i) toned[i] = 0.0f;
     for (int64_t i = job.geometry.width - tile.x + HALO; i < count; ++i) toned[i] = 0.0f;
@@ -38,21 +40,22 @@ void tone_row(const Job& job, const Tile& tile) {
 
 // q¹ of one row, left where z¹ will be.
 template <bool SMALL_LUT>
-void chroma_row(const Job& job, const Tile& tile, int64_t y) {
+void chroma_row(const Job& job, const Tile<vf>& tile, int64_t y) {
     const FieldRows fields = tile.fields;
     const float *red = tile.r + HALO, *green = tile.g + HALO, *blue = tile.b + HALO;
     float *z_cb = z_row(job, y, 1) + tile.x, *z_cr = z_row(job, y, 2) + tile.x;
     for (int64_t x = 0; x < tile.width; x += LANES) {
         vf r = load(red + x), b = load(blue + x), luminance = luma(r, load(green + x), b);
-        Chroma q1 = correct_chroma<SMALL_LUT>(float(k::CB_SCALE) * (b - luminance), float(k::CR_SCALE) * (r - luminance),
-                                              fields.at(0, x + HALO), *job.recipe);
+        Chroma q1 =
+            correct_chroma<SMALL_LUT>(float(k::CB_SCALE) * (b - luminance), float(k::CR_SCALE) * (r - luminance),
+                                      fields.at(0, x + HALO), *job.prepared);
         store_first(z_cb + x, q1.cb, tile.width - x);
         store_first(z_cr + x, q1.cr, tile.width - x);
     }
 }
 
 // Everything before the refiner for row y, which may lie in the halo or outside the picture.
-void prepare_row(const Job& job, Tile& tile, int64_t y, vf* toned) {
+void prepare_row(const Job& job, Tile<vf>& tile, int64_t y, vf* toned) {
     const Geometry& geometry = job.geometry;
     if (y < 0 || y >= geometry.height) {
         for (int j = 0; j < tile.segment + 2 * HALO; ++j) toned[j] = vf{};
@@ -62,77 +65,19 @@ void prepare_row(const Job& job, Tile& tile, int64_t y, vf* toned) {
     const int64_t end = tile.x + tile.width + HALO < geometry.width ? tile.x + tile.width + HALO : geometry.width;
     const int64_t skip = first - (tile.x - HALO);
     decode(job.image, y, first, end - first, tile.r + skip, tile.g + skip, tile.b + skip);
-    tile.fields.move_to(*job.recipe, y, geometry.height);
-    job.recipe->short_tone ? tone_row<true>(job, tile) : tone_row<false>(job, tile);
+    tile.fields.move_to(*job.prepared, y, geometry.height);
+    job.prepared->short_tone ? tone_row<true>(job, tile) : tone_row<false>(job, tile);
     to_segments(tile.natural, tile.segment, tile.segment + 2 * HALO, toned);
     if (y < tile.y || y >= tile.y + tile.height) return;
-    job.recipe->small_lut ? chroma_row<true>(job, tile, y) : chroma_row<false>(job, tile, y);
+    job.prepared->small_lut ? chroma_row<true>(job, tile, y) : chroma_row<false>(job, tile, y);
 }
 
-// Hidden rows are zero outside the picture: above and below, left and right.
-void clear_outside(Pair rows, int64_t y, int64_t height, int count, const int* outside, int outside_count) {
-    for (int i = 0; i < 2; ++i) {
-        vf* row = i ? rows.lower : rows.upper;
-        if (y + i < 0 || y + i >= height)
-            for (int j = 0; j < count; ++j) row[j] = vf{};
-        for (int j = 0; j < outside_count; ++j) reinterpret_cast<float*>(row)[outside[j]] = 0.0f;
-    }
-}
-
-// One block of row pairs through the refiner. Pair i of a layer needs pairs i and i + 1 of the layer before, so in block
-// k the first layer makes pairs [kB, kB + B), the second lags by one pair, the third by two.
-void refine_block(const Job& job, Tile& tile, int64_t block, int64_t pairs) {
-    const pic_uie::Refiner& refiner = job.recipe->refiner;
-    const int64_t start = block * BLOCK, height = job.geometry.height;
-    const int parity = int(block & 1), segment = tile.segment;
-    auto at_least_0 = [](int64_t i) { return i < 0 ? 0 : i; };
-    auto at_most = [](int64_t i, int64_t limit) { return i < limit ? i : limit; };
-
-    for (int64_t i = at_least_0(start - 2); i < at_most(start + BLOCK - 2, pairs); ++i) {
-        const Pair out = tile.refined[i - (start - 2)];
-        const vf *upper = tile.toned_pair(i + 1).lower + HALO, *lower = tile.toned_pair(i + 2).upper + HALO;
-        for (int j = 0; j < segment; ++j) {
-            out.upper[j] = upper[j] + refiner.project_bias;
-            out.lower[j] = lower[j] + refiner.project_bias;
-        }
-    }
-    for (int c = 0; c < CHANNELS; ++c) {
-        auto expanded = [&](int64_t i) {
-            if (i == start + BLOCK - 1) return tile.carried_expanded[c].pair[parity];
-            return i < start ? tile.carried_expanded[c].pair[parity ^ 1] : tile.expanded[i - start];
-        };
-        auto deepened = [&](int64_t i) {
-            if (i == start + BLOCK - 2) return tile.carried_deepened[c].pair[parity];
-            return i < start - 1 ? tile.carried_deepened[c].pair[parity ^ 1] : tile.deepened[i - (start - 1)];
-        };
-        for (int64_t i = start; i < at_most(start + BLOCK, pairs + 2); ++i) {
-            convolve<Then::rectify>(tile.toned_pair(i), tile.toned_pair(i + 1), refiner.expand[c], expanded(i), segment + 4);
-            clear_outside(expanded(i), tile.y - 2 + 2 * i, height, segment + 4, tile.expanded_outside,
-                          tile.expanded_outside_count);
-        }
-        for (int64_t i = at_least_0(start - 1); i < at_most(start + BLOCK - 1, pairs + 1); ++i) {
-            convolve<Then::rectify>(expanded(i), expanded(i + 1), refiner.depthwise[c], deepened(i), segment + 2);
-            clear_outside(deepened(i), tile.y - 1 + 2 * i, height, segment + 2, tile.deepened_outside,
-                          tile.deepened_outside_count);
-        }
-        for (int64_t i = at_least_0(start - 2); i < at_most(start + BLOCK - 2, pairs); ++i)
-            convolve<Then::add>(deepened(i), deepened(i + 1), refiner.project[c], tile.refined[i - (start - 2)], segment);
-    }
-}
-
-double sum_lanes(vf v) {
-    double sum = 0.0;
-    for (int i = 0; i < LANES; ++i) sum += double(v[i]);
-    return sum;
-}
-
-// Y² = clip₀₁(Γ + F), z¹ = C(M·[Y², q¹] + b), and the sums for m and S. Deviations from the row's first pixel are
-// summed in float over this one short row, then in double: S stays exact for pictures of almost one colour.
-void finish_row(const Job& job, Tile& tile, int64_t y, const vf* refined, Sums& sums) {
+// Y² = clip₀₁(Γ + F), z¹ = C(M·[Y², q¹] + b), and the sums for m and S.
+void finish_row(const Job& job, Tile<vf>& tile, int64_t y, const vf* refined, Sums& sums) {
     from_segments(refined, tile.segment, tile.natural);
-    const pic_uie::Affine& color = job.recipe->color;
+    const pic_uie::Affine& color = job.prepared->color;
     float *z_y = z_row(job, y, 0) + tile.x, *z_cb = z_row(job, y, 1) + tile.x, *z_cr = z_row(job, y, 2) + tile.x;
-    vf pivot[3] = {}, first[3] = {}, second[6] = {};
+    RowMoments moments;
     for (int64_t x = 0; x < tile.width; x += LANES) {
         const int64_t left = tile.width - x;
         vf y2 = clip01(load(tile.natural + x)), cb = load_first(z_cb + x, left), cr = load_first(z_cr + x, left);
@@ -145,45 +90,17 @@ void finish_row(const Job& job, Tile& tile, int64_t y, const vf* refined, Sums& 
         store_first(z_y + x, z[0], left);
         store_first(z_cb + x, z[1], left);
         store_first(z_cr + x, z[2], left);
-        vf d[3];
-        for (int i = 0; i < 3; ++i) {
-            if (x == 0) pivot[i] = splat(z[i][0]);
-            d[i] = keep_first(z[i] - pivot[i], left);
-            first[i] += d[i];
-        }
-        second[0] += d[0] * d[0], second[1] += d[0] * d[1], second[2] += d[0] * d[2];
-        second[3] += d[1] * d[1], second[4] += d[1] * d[2], second[5] += d[2] * d[2];
+        moments.add(z, left, x == 0);
     }
-    const double n = double(tile.width);
-    double sum[3], p[3];
-    for (int i = 0; i < 3; ++i) {
-        sum[i] = sum_lanes(first[i]), p[i] = double(pivot[i][0]);
-        sums.first[i] += sum[i] + n * p[i];
-    }
-    for (int i = 0, at = 0; i < 3; ++i)
-        for (int j = i; j < 3; ++j, ++at)
-            sums.second[at] += sum_lanes(second[at]) + p[i] * sum[j] + p[j] * sum[i] + n * p[i] * p[j];
+    moments.add_to(sums, tile.width);
 }
 
 void first_pass(const Job& job, int64_t unit, float* scratch) {
-    Tile tile(job, unit, scratch);
+    Tile<vf> whole(job, unit, scratch);
     Sums sums = {};
-    const int64_t pairs = (tile.height + 1) / 2;
-    int64_t prepared = 0;  // pair i of Γ(Y¹) is rows y - HALO + 2i and the next
-    for (int64_t block = 0; block * BLOCK < pairs + 2; ++block) {
-        const int64_t start = block * BLOCK;
-        for (; prepared <= start + BLOCK && prepared < pairs + 3; ++prepared) {
-            Pair toned = tile.toned_pair(prepared);
-            prepare_row(job, tile, tile.y - HALO + 2 * prepared, toned.upper);
-            prepare_row(job, tile, tile.y - HALO + 2 * prepared + 1, toned.lower);
-        }
-        refine_block(job, tile, block, pairs);
-        for (int64_t i = start < 2 ? 0 : start - 2; i < start + BLOCK - 2 && i < pairs; ++i) {
-            const Pair refined = tile.refined[i - (start - 2)];
-            finish_row(job, tile, tile.y + 2 * i, refined.upper, sums);
-            if (2 * i + 1 < tile.height) finish_row(job, tile, tile.y + 2 * i + 1, refined.lower, sums);
-        }
-    }
+    walk_strip(
+        job, whole, [&](Tile<vf>& tile, int64_t y, vf* toned) { prepare_row(job, tile, y, toned); },
+        [&](Tile<vf>& tile, int64_t y, const vf* refined) { finish_row(job, tile, y, refined, sums); });
     job.sums[unit] = sums;
 }
 
@@ -203,8 +120,8 @@ void second_pass(const Job& job, int64_t unit, float* scratch) {
     const int64_t width = x + geometry.tile_width < geometry.width ? geometry.tile_width : geometry.width - x;
     const int64_t end = y + geometry.strip_height < geometry.height ? y + geometry.strip_height : geometry.height;
     const int64_t row = geometry.tile_width + 16;
-    float *const out[3] = {scratch, scratch + row, scratch + 2 * row};
-    float *const in[3] = {scratch + 3 * row, scratch + 4 * row, scratch + 5 * row};
+    float* const out[3] = {scratch, scratch + row, scratch + 2 * row};
+    float* const in[3] = {scratch + 3 * row, scratch + 4 * row, scratch + 5 * row};
     const float *m = job.finish.matrix, *o = job.finish.offset;
     for (int64_t line = y; line < end; ++line) {
         const float *z_y = z_row(job, line, 0) + x, *z_cb = z_row(job, line, 1) + x, *z_cr = z_row(job, line, 2) + x;
@@ -222,13 +139,12 @@ void second_pass(const Job& job, int64_t unit, float* scratch) {
             for (int64_t i = 0; i < width; i += LANES)
                 store(out[0] + i, clip01(luma(load(out[0] + i), load(out[1] + i), load(out[2] + i))));
         if (job.strength != 1.0f) blend_row(job, line, x, width, out, in);
-        encode(job.out, line, x, width, out[0], out[1], out[2]);
-        if (job.out.channels == 4) copy_alpha(job.image, job.out, line, x, width);
+        encode(job.image, job.out, line, x, width, out[0], out[1], out[2]);
     }
 }
 
 int64_t scratch_floats(const Geometry& geometry) {
-    const int64_t first = Tile::scratch_floats(geometry), second = 6 * (geometry.tile_width + 16);
+    const int64_t first = Tile<vf>::scratch_floats(geometry), second = 6 * (geometry.tile_width + 2 * 16);
     return first > second ? first : second;
 }
 
@@ -247,15 +163,20 @@ double multiply_adds(int64_t rounds) {
 
 }  // namespace
 
-void convolve_row(const pic_uie::Convolution&, int row);
-void normalise_row(const pic_uie::Normalisation&, int row);
-
 #define PIC_UIE_STRING_(x) #x
 #define PIC_UIE_STRING(x) PIC_UIE_STRING_(x)
 
-extern const pic_uie::Kernels kernels;
 const pic_uie::Kernels kernels = {
-    PIC_UIE_STRING(PIC_UIE_ISA), LANES, scratch_floats, first_pass, second_pass, convolve_row, normalise_row, multiply_adds,
+    PIC_UIE_STRING(PIC_UIE_ISA),
+    LANES,
+    scratch_floats,
+    first_pass,
+    second_pass,
+    first_pass_yuv,
+    second_pass_yuv,
+    convolve_row,
+    normalise_row,
+    multiply_adds,
 };
 
 }  // namespace PIC_UIE_ISA

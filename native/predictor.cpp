@@ -9,46 +9,106 @@
 namespace pic_uie {
 namespace {
 
-Between shrink(int position, int64_t size, int target) {  // half-pixel centres, clamped
-    const double x = std::clamp((position + 0.5) * double(size) / target - 0.5, 0.0, double(size - 1));
-    const int64_t left = int64_t(x);
-    return {left, std::min(left + 1, size - 1), float(x - double(left))};
+using Columns = std::vector<Between<float>>;
+
+Between<float> shrink(int64_t position, int64_t size, int64_t target) {
+    const Between<double> exact = between<double>(position, size, target);
+    return {exact.left, exact.right, float(exact.fraction)};
 }
 
-// Row `y` of Ĩ, bilinear, channels last, with Σ and Σ² of its pixels from 0.5 on.
+float mix(float a, float b, float fraction) { return a + fraction * (b - a); }
+
 template <typename Sample>
-void thumbnail_row(const Image& image, const std::vector<Between>& columns, int y, float* out, double* sums) {
-    constexpr float unit = std::is_floating_point_v<Sample> ? 1.0f : 1.0f / float(std::numeric_limits<Sample>::max());
-    const int64_t step = image.channels == 1 ? 0 : image.channel_stride;
-    const Between rows = shrink(y, image.height, int(columns.size()));
-    const uint8_t* data = static_cast<const uint8_t*>(image.data);
-    const uint8_t *upper = data + rows.left * image.row_stride, *lower = data + rows.right * image.row_stride;
-    auto sample = [](const uint8_t* p) {
-        Sample s;
-        std::memcpy(&s, p, sizeof s);
-        return float(s);
-    };
+float sample_at(const void* plane, int64_t offset) {
+    Sample s;
+    std::memcpy(&s, static_cast<const uint8_t*>(plane) + offset, sizeof s);
+    return float(s);
+}
+
+// Σ and Σ² of a row's pixels from 0.5 on.
+struct PixelSums {
     double first[3] = {}, second[3] = {};
-    for (const Between& column : columns) {
-        const int64_t left = column.left * image.pixel_stride, right = column.right * image.pixel_stride;
-        for (int c = 0; c < 3; ++c, ++out) {
-            const float a = sample(upper + left + c * step), b = sample(upper + right + c * step);
-            const float d = sample(lower + left + c * step), e = sample(lower + right + c * step);
-            const float top = a + column.fraction * (b - a), bottom = d + column.fraction * (e - d);
-            *out = (top + rows.fraction * (bottom - top)) * unit;
-            const double centred = double(*out) - 0.5;
+
+    void add(const float* rgb) {
+        for (int c = 0; c < 3; ++c) {
+            const double centred = double(rgb[c]) - 0.5;
             first[c] += centred;
             second[c] += centred * centred;
         }
     }
-    std::copy(first, first + 3, sums);
-    std::copy(second, second + 3, sums + 3);
+    void write(double* sums) const {
+        std::copy_n(first, 3, sums);
+        std::copy_n(second, 3, sums + 3);
+    }
+};
+
+// Row `y` of Ĩ, bilinear, channels last, with the sums of its pixels.
+template <typename Sample>
+void thumbnail_row(const Image& image, const Columns& columns, int y, float* out, double* sums) {
+    constexpr float unit = std::is_floating_point_v<Sample> ? 1.0f : 1.0f / float(std::numeric_limits<Sample>::max());
+    const int64_t step = image.channels == 1 ? 0 : image.channel_stride;
+    const Between<float> rows = shrink(y, image.height, int64_t(columns.size()));
+    PixelSums total;
+    for (const Between<float>& column : columns) {
+        for (int c = 0; c < 3; ++c) {
+            auto at = [&](int64_t row, int64_t x) {
+                return sample_at<Sample>(image.data, row * image.row_stride + x * image.pixel_stride + c * step);
+            };
+            const float top = mix(at(rows.left, column.left), at(rows.left, column.right), column.fraction);
+            const float bottom = mix(at(rows.right, column.left), at(rows.right, column.right), column.fraction);
+            out[c] = mix(top, bottom, rows.fraction) * unit;
+        }
+        total.add(out);
+        out += 3;
+    }
+    total.write(sums);
 }
 
-auto thumbnail_row_of(Depth depth) {
-    return depth == Depth::u8    ? thumbnail_row<uint8_t>
-           : depth == Depth::u16 ? thumbnail_row<uint16_t>
-                                 : thumbnail_row<float>;
+auto thumbnail_row_of(const Image& image) {
+    return image.depth == Depth::u8    ? thumbnail_row<uint8_t>
+           : image.depth == Depth::u16 ? thumbnail_row<uint16_t>
+                                       : thumbnail_row<float>;
+}
+
+// The same of a frame: luma and chroma are interpolated alike, each pixel with the chroma sample it belongs to, and the
+// result becomes RGB.
+template <typename Sample>
+void thumbnail_row_yuv(const Yuv& f, const Columns& columns, int y, float* out, double* sums) {
+    const int64_t size = int64_t(sizeof(Sample));
+    const double unit = double(1 << (f.bits - 8)), highest = double((1 << f.bits) - 1);
+    const float luma_scale = float(1.0 / (f.full_range ? highest : 219.0 * unit)),
+                luma_zero = float(f.full_range ? 0.0 : 16.0 * unit);
+    const float chroma_scale = float(1.0 / (f.full_range ? highest : 224.0 * unit)), chroma_zero = float(128.0 * unit);
+    const float red = float(2.0 - 2.0 * f.kr), blue = float(2.0 - 2.0 * f.kb), kr = float(f.kr), kb = float(f.kb);
+    const float kg = float(1.0 - f.kr - f.kb);
+    const Between<float> rows = shrink(y, f.height, int64_t(columns.size()));
+    PixelSums total;
+    for (const Between<float>& column : columns) {
+        auto interpolate = [&](auto at) {
+            return mix(mix(at(rows.left, column.left), at(rows.left, column.right), column.fraction),
+                       mix(at(rows.right, column.left), at(rows.right, column.right), column.fraction), rows.fraction);
+        };
+        auto chroma = [&](const void* plane) {
+            const float level = interpolate([&](int64_t row, int64_t x) {
+                return sample_at<Sample>(plane, row / 2 * f.chroma_stride + x / 2 * f.chroma_step);
+            });
+            return (level - chroma_zero) * chroma_scale;
+        };
+        const float level =
+            interpolate([&](int64_t row, int64_t x) { return sample_at<Sample>(f.y, row * f.y_stride + x * size); });
+        const float luma = (level - luma_zero) * luma_scale, r = luma + red * chroma(f.cr),
+                    b = luma + blue * chroma(f.cb);
+        out[0] = std::clamp(r, 0.0f, 1.0f);
+        out[1] = std::clamp((luma - kr * r - kb * b) / kg, 0.0f, 1.0f);
+        out[2] = std::clamp(b, 0.0f, 1.0f);
+        total.add(out);
+        out += 3;
+    }
+    total.write(sums);
+}
+
+auto thumbnail_row_of(const Yuv& frame) {
+    return frame.bits == 8 ? thumbnail_row_yuv<uint8_t> : thumbnail_row_yuv<uint16_t>;
 }
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
@@ -148,6 +208,44 @@ void spatial_heads(const Predictor& p, const float* map, int size, int row, cons
     }
 }
 
+template <class Picture>
+void predict_any(const Predictor& p, const Kernels& kernels, const Picture& picture, PredictorBuffers& buffers,
+                 Pool& pool, int threads, const CorrectionsOut& out) {
+    const int size = p.thumbnail;
+    for (int x = 0; x < size; ++x) buffers.columns[x] = shrink(x, picture.width, size);
+    const auto make_row = thumbnail_row_of(picture);
+    each_row(pool, size, threads, [&](int y) {
+        float* row = buffers.thumbnail.data() + (size_t(y + 1) * (size + 2) + 1) * 3;
+        make_row(picture, buffers.columns, y, row, buffers.pixel_sums.data() + 6 * y);
+    });
+
+    const float* in = buffers.thumbnail.data();
+    int in_size = size, in_channels = 3, in_pitch = 3;
+    for (int i = 0; i < 3; ++i) {
+        const int side = in_size / 2;
+        float *map = buffers.maps[i].data(), *sums = buffers.row_sums.data();
+        float *scale = buffers.normal.data(), *shift = scale + p.pitch, *mean = shift + p.pitch;
+        const Convolution layer = {
+            in,  map, in_size, in_channels, in_pitch, p.width, p.pitch, p.conv_weight[i].data(), p.conv_bias[i].data(),
+            sums};
+        const Normalisation norm = {map, side, p.pitch, scale, shift, mean, sums};
+        each_row(pool, side, threads, [&](int row) { kernels.convolve_row(layer, row); });
+        for (int c = 0; c < p.width; ++c) {
+            const Moments channel = moments(buffers.row_sums, side, side, p.pitch, c);
+            mean[c] = float(channel.mean);
+            scale[c] = float(p.norm_weight[i][c] / std::sqrt(channel.variance + constants::NORM_EPS));
+            shift[c] = p.norm_bias[i][c];
+        }
+        each_row(pool, side, threads, [&](int row) {
+            kernels.normalise_row(norm, row);
+            if (i == 2) spatial_heads(p, map, side, row, out);
+        });
+        in = map, in_size = side, in_channels = p.width, in_pitch = p.pitch;
+    }
+    describe(p, in_size, buffers);
+    global_heads(p, buffers.descriptor, out);
+}
+
 }  // namespace
 
 Predictor::Predictor(const Parameters& p, const Kernels& kernels)
@@ -171,7 +269,8 @@ Predictor::Predictor(const Parameters& p, const Kernels& kernels)
             conv_bias[i][o] = p.conv[i].bias[o];
             for (int c = 0; c < inputs; ++c)
                 for (int k = 0; k < 9; ++k)
-                    conv_weight[i][(size_t(k) * inputs + c) * pitch + o] = p.conv[i].weight[(size_t(o) * inputs + c) * 9 + k];
+                    conv_weight[i][(size_t(k) * inputs + c) * pitch + o] =
+                        p.conv[i].weight[(size_t(o) * inputs + c) * 9 + k];
         }
         norm_weight[i].assign(p.norm[i].weight, p.norm[i].weight + width);
         norm_bias[i].assign(p.norm[i].bias, p.norm[i].bias + width);
@@ -192,40 +291,13 @@ PredictorBuffers::PredictorBuffers(const Predictor& p) {
     descriptor.assign(p.width, 0.0);
 }
 
-void predict(const Predictor& p, const Kernels& kernels, const Image& image, PredictorBuffers& buffers, Pool& pool,
+void predict(const Predictor& p, const Kernels& kernels, const Image& picture, PredictorBuffers& buffers, Pool& pool,
              int threads, const CorrectionsOut& out) {
-    const int size = p.thumbnail;
-    for (int x = 0; x < size; ++x) buffers.columns[x] = shrink(x, image.width, size);
-    const auto make_row = thumbnail_row_of(image.depth);
-    each_row(pool, size, threads, [&](int y) {
-        float* row = buffers.thumbnail.data() + (size_t(y + 1) * (size + 2) + 1) * 3;
-        make_row(image, buffers.columns, y, row, buffers.pixel_sums.data() + 6 * y);
-    });
-
-    const float* in = buffers.thumbnail.data();
-    int in_size = size, in_channels = 3, in_pitch = 3;
-    for (int i = 0; i < 3; ++i) {
-        const int side = in_size / 2;
-        float *map = buffers.maps[i].data(), *sums = buffers.row_sums.data();
-        float *scale = buffers.normal.data(), *shift = scale + p.pitch, *mean = shift + p.pitch;
-        const Convolution layer = {in,      map,     in_size, in_channels, in_pitch, p.width,
-                                   p.pitch, p.conv_weight[i].data(), p.conv_bias[i].data(), sums};
-        const Normalisation norm = {map, side, p.pitch, scale, shift, mean, sums};
-        each_row(pool, side, threads, [&](int row) { kernels.convolve_row(layer, row); });
-        for (int c = 0; c < p.width; ++c) {
-            const Moments channel = moments(buffers.row_sums, side, side, p.pitch, c);
-            mean[c] = float(channel.mean);
-            scale[c] = float(p.norm_weight[i][c] / std::sqrt(channel.variance + constants::NORM_EPS));
-            shift[c] = p.norm_bias[i][c];
-        }
-        each_row(pool, side, threads, [&](int row) {
-            kernels.normalise_row(norm, row);
-            if (i == 2) spatial_heads(p, map, side, row, out);
-        });
-        in = map, in_size = side, in_channels = p.width, in_pitch = p.pitch;
-    }
-    describe(p, in_size, buffers);
-    global_heads(p, buffers.descriptor, out);
+    predict_any(p, kernels, picture, buffers, pool, threads, out);
+}
+void predict(const Predictor& p, const Kernels& kernels, const Yuv& picture, PredictorBuffers& buffers, Pool& pool,
+             int threads, const CorrectionsOut& out) {
+    predict_any(p, kernels, picture, buffers, pool, threads, out);
 }
 
 }  // namespace pic_uie

@@ -3,8 +3,9 @@
 
 #include <vector>
 
-#include "pool.h"
-#include "recipe.h"
+#include "base/bilinear.h"
+#include "base/pool.h"
+#include "kernel.h"
 
 namespace pic_uie {
 
@@ -19,24 +20,21 @@ struct Predictor {
     HeadWeights statistics, t, v, a, tone, chroma, affine, covariance;
 
     Predictor(const Parameters& parameters, const Kernels& kernels);
-};
-
-// Where a sample of the thumbnail lies in a line of the picture.
-struct Between {
-    int64_t left, right;
-    float fraction;
+    int side() const { return thumbnail / constants::DOWNSAMPLING; }  // of the fields
 };
 
 // What one prediction needs; kept between calls.
 struct PredictorBuffers {
-    std::vector<Between> columns;
+    std::vector<Between<float>> columns;
     std::vector<float> thumbnail, maps[3], normal, row_sums;
     std::vector<double> pixel_sums, descriptor;
 
     explicit PredictorBuffers(const Predictor& predictor);
 };
 
-void predict(const Predictor& predictor, const Kernels& kernels, const Image& image, PredictorBuffers& buffers,
+void predict(const Predictor& predictor, const Kernels& kernels, const Image& picture, PredictorBuffers& buffers,
+             Pool& pool, int threads, const CorrectionsOut& out);
+void predict(const Predictor& predictor, const Kernels& kernels, const Yuv& picture, PredictorBuffers& buffers,
              Pool& pool, int threads, const CorrectionsOut& out);
 
 }  // namespace pic_uie

@@ -1,96 +1,221 @@
-// The thin binding: arrays by the buffer protocol (any strides), the GIL released while the core works.
+// The thin binding `pic_uie._native`: pictures with any strides, θ as contiguous arrays, codes for what went wrong.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "pic_uie.h"
+#include "python_arrays.h"
+#include "temporal.h"
 
 namespace nb = nanobind;
-using namespace pic_uie;
 
 namespace {
 
-// A view of an array's memory for as long as it lives.
-class View {
+using pic_uie::Corrections;
+using pic_uie::CorrectionsOut;
+using pic_uie::Depth;
+using pic_uie::Engine;
+using pic_uie::Error;
+using pic_uie::Image;
+using pic_uie::Layer;
+using pic_uie::Parameters;
+using pic_uie::Statistics;
+using pic_uie::Yuv;
+using pic_uie::python::Access;
+using pic_uie::python::View;
+using pic_uie::python::without_lock;
+namespace constants = pic_uie::constants;
+
+int code(Error error) { return int(error.code); }
+
+Depth depth_of(const View& view) {
+    if (view.holds<uint8_t>()) return Depth::u8;
+    if (view.holds<uint16_t>()) return Depth::u16;
+    if (view.holds<float>()) return Depth::f32;
+    throw nb::value_error("samples must be uint8, uint16 or float32");
+}
+
+Image image_of(const View& view) {
+    const Py_buffer& b = *view;
+    if (b.ndim != 2 && b.ndim != 3) throw nb::value_error("a picture has 2 or 3 dimensions");
+    const bool flat = b.ndim == 2;
+    return {b.buf,
+            depth_of(view),
+            b.shape[0],
+            b.shape[1],
+            flat ? 1 : int(b.shape[2]),
+            b.strides[0],
+            b.strides[1],
+            flat ? b.itemsize : b.strides[2]};
+}
+
+// The planes of a `pic_uie.yuv.Yuv`.
+class Frame {
   public:
-    View(nb::handle array, bool writable) {
-        if (PyObject_GetBuffer(array.ptr(), &buffer_, PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0)) != 0)
-            throw nb::python_error();
-    }
-    ~View() { PyBuffer_Release(&buffer_); }
-    View(const View&) = delete;
-    View& operator=(const View&) = delete;
-
-    const Py_buffer& operator*() const { return buffer_; }
-
-    Image image() const {
-        if (buffer_.ndim != 2 && buffer_.ndim != 3) throw nb::value_error("a picture has 2 or 3 dimensions");
-        const bool flat = buffer_.ndim == 2;
-        return {buffer_.buf,
-                depth(),
-                buffer_.shape[0],
-                buffer_.shape[1],
-                flat ? 1 : int(buffer_.shape[2]),
-                buffer_.strides[0],
-                buffer_.strides[1],
-                flat ? buffer_.itemsize : buffer_.strides[2]};
+    Frame(nb::handle frame, Access access)
+        : y_("y", frame.attr("y"), access), cb_("cb", frame.attr("cb"), access), cr_("cr", frame.attr("cr"), access) {
+        bits_ = nb::cast<int>(frame.attr("bits"));
+        const nb::object weights = frame.attr("luma_weights");
+        kr_ = nb::cast<double>(weights[0]), kb_ = nb::cast<double>(weights[1]);
+        full_range_ = nb::cast<bool>(frame.attr("full_range"));
     }
 
-    // Contiguous floats, `count` of them.
-    float* floats(int64_t count) const {
-        if (!is("f") || !PyBuffer_IsContiguous(&buffer_, 'C') || buffer_.len != count * 4)
-            throw nb::value_error("expected a contiguous float32 array of another size");
-        return static_cast<float*>(buffer_.buf);
+    Yuv yuv() const {
+        const Py_buffer &y = *y_, &cb = *cb_, &cr = *cr_;
+        const bool typed = bits_ == 8 ? y_.holds<uint8_t>() && cb_.holds<uint8_t>() && cr_.holds<uint8_t>()
+                                      : y_.holds<uint16_t>() && cb_.holds<uint16_t>() && cr_.holds<uint16_t>();
+        if (!typed || y.ndim != 2 || cb.ndim != 2 || cr.ndim != 2)
+            throw nb::value_error("y, cb and cr must be planes of uint8 for 8 bits, of uint16 for more");
+        const int64_t height = y.shape[0], width = y.shape[1], rows = (height + 1) / 2, columns = (width + 1) / 2;
+        if (cb.shape[0] != rows || cb.shape[1] != columns || cr.shape[0] != rows || cr.shape[1] != columns)
+            throw nb::value_error("cb and cr must have half the rows and columns of y, rounded up");
+        if (y.strides[1] != y.itemsize || cb.strides[0] != cr.strides[0] || cb.strides[1] != cr.strides[1])
+            throw nb::value_error("rows of y must be contiguous, cb and cr must have the same strides");
+        return {y.buf,         cb.buf,        cr.buf, height, width, y.strides[0],
+                cb.strides[0], cb.strides[1], bits_,  kr_,    kb_,   full_range_};
     }
 
   private:
-    bool is(const char* format) const {
-        const char* own = buffer_.format ? buffer_.format : "B";
-        if (*own == '@' || *own == '=') ++own;
-        return std::string(own) == format;
-    }
-    Depth depth() const {
-        if (is("B")) return Depth::u8;
-        if (is("H")) return Depth::u16;
-        if (is("f")) return Depth::f32;
-        throw nb::value_error("samples must be uint8, uint16 or float32");
-    }
-    Py_buffer buffer_;
+    View y_, cb_, cr_;
+    int bits_;
+    double kr_, kb_;
+    bool full_range_;
 };
 
-void raise(Error error) {
-    if (error) throw nb::value_error(error);
+// Calls work(picture) with an Image or a Yuv, whichever `object` is.
+template <class Work>
+auto with_picture(nb::handle object, Work work) {
+    if (nb::hasattr(object, "luma_weights")) {
+        const Frame frame(object, Access::read);
+        return work(frame.yuv());
+    }
+    const View view("the picture", object, Access::read);
+    return work(image_of(view));
 }
+
+// The same with the memory for the result.
+template <class Work>
+auto with_pictures(nb::handle object, nb::handle out, Work work) {
+    if (nb::hasattr(object, "luma_weights")) {
+        const Frame frame(object, Access::read), target(out, Access::write);
+        return work(frame.yuv(), target.yuv());
+    }
+    const View view("the picture", object, Access::read), target("out", out, Access::write);
+    return work(image_of(view), image_of(target));
+}
+
+// θ of a `pic_uie.Corrections`.
+class Theta {
+  public:
+    explicit Theta(nb::handle theta) {
+        auto view = [&](const char* name) -> const View& {
+            views_.emplace_back(name, theta.attr(name), Access::read);
+            return views_.back();
+        };
+        views_.reserve(9);
+        const View& t = view("t");
+        const int64_t h = t.side(0), w = t.side(1);
+        values_.t = t.data<float>({h, w});
+        values_.v = view("v").data<float>({h, w});
+        values_.a = view("a").data<float>({h, w});
+        values_.field_height = int(h), values_.field_width = int(w);
+        const View& tone = view("tone");
+        values_.tone = tone.data<float>({tone.side(0)});
+        values_.tone_samples = int(tone.side(0));
+        const View& lut = view("lut");
+        const int64_t grid = lut.side(1);
+        values_.lut = lut.data<float>({2, grid, grid});
+        values_.grid = int(grid);
+        std::copy_n(view("matrix").data<float>({3, 3}), 9, values_.matrix);
+        std::copy_n(view("bias").data<float>({3}), 3, values_.bias);
+        std::copy_n(view("mean").data<float>({3}), 3, values_.mean);
+        std::copy_n(view("recolor").data<float>({3, 3}), 9, values_.recolor);
+        values_.blend = nb::cast<float>(theta.attr("blend"));
+        values_.refinement = nb::cast<float>(theta.attr("refinement"));
+    }
+    const Corrections& operator*() const { return values_; }
+
+  private:
+    std::vector<View> views_;
+    Corrections values_ = {};
+};
+
+// Memory for θ: t, v, a, tone, lut, affine (12), covariance (13).
+class ThetaOut {
+  public:
+    ThetaOut(const std::vector<nb::object>& arrays, int64_t height, int64_t width, int64_t tones, int64_t grid) {
+        if (arrays.size() != 7) throw nb::value_error("expected the seven arrays of the corrections");
+        const char* const names[7] = {"t", "v", "a", "tone", "lut", "affine", "covariance"};
+        views_.reserve(7);
+        for (size_t i = 0; i < 7; ++i) views_.emplace_back(names[i], arrays[i], Access::write);
+        auto field = [&](size_t i) { return views_[i].data<float>({height, width}); };
+        values_ = {field(0),
+                   field(1),
+                   field(2),
+                   views_[3].data<float>({tones}),
+                   views_[4].data<float>({2, grid, grid}),
+                   views_[5].data<float>({12}),
+                   views_[6].data<float>({13})};
+    }
+    const CorrectionsOut& operator*() const { return values_; }
+
+  private:
+    std::vector<View> views_;
+    CorrectionsOut values_ = {};
+};
+
+// (m, S) of a `pic_uie.Statistics`, two arrays of double.
+Statistics statistics_of(nb::handle object) {
+    const View mean("mean", object.attr("mean"), Access::read),
+        covariance("covariance", object.attr("covariance"), Access::read);
+    Statistics statistics;
+    std::copy_n(mean.data<double>({3}), 3, statistics.mean);
+    std::copy_n(covariance.data<double>({3, 3}), 9, statistics.covariance);
+    return statistics;
+}
+
+std::vector<double> values_of(const Statistics& statistics) {
+    std::vector<double> values(statistics.mean, statistics.mean + 3);
+    values.insert(values.end(), statistics.covariance, statistics.covariance + 9);
+    return values;
+}
+
+using Arrays = nb::typed<nb::dict, std::string, nb::object>;
 
 // Parameters by their name in the weights file.
 class Named {
   public:
-    explicit Named(nb::dict arrays) : arrays_(std::move(arrays)) {}
+    explicit Named(Arrays arrays) : arrays_(std::move(arrays)) { views_.reserve(arrays_.size()); }
 
     const float* get(const std::string& name, int64_t count) {
         if (!arrays_.contains(name.c_str())) throw nb::key_error(name.c_str());
-        views_.push_back(std::make_unique<View>(arrays_[name.c_str()], false));
-        return views_.back()->floats(count);
+        const nb::object flat = arrays_[name.c_str()].attr("reshape")(-1);
+        views_.emplace_back("a parameter", flat, Access::read);
+        return views_.back().data<float>({count});
     }
     Layer layer(const std::string& name, int64_t outputs, int64_t inputs) {
         return {get(name + ".weight", outputs * inputs), get(name + ".bias", outputs)};
     }
 
   private:
-    nb::dict arrays_;
-    std::vector<std::unique_ptr<View>> views_;
+    Arrays arrays_;
+    std::vector<View> views_;
 };
 
 struct PyEngine {
     std::unique_ptr<Engine> engine;
     int side, grid;
 
-    PyEngine(nb::dict arrays, int width, int thumbnail, int lut_grid, int threads, nb::object isa)
+    PyEngine(Arrays arrays, int width, int thumbnail, int lut_grid, int threads, std::optional<std::string> isa)
         : side(thumbnail / constants::DOWNSAMPLING), grid(lut_grid) {
         Named named(std::move(arrays));
         Parameters p = {};
@@ -114,71 +239,60 @@ struct PyEngine {
         p.expand = named.layer("executor.refiner.expand", constants::REFINER_WIDTH, 9);
         p.depthwise = named.layer("executor.refiner.depthwise", constants::REFINER_WIDTH, 9);
         p.project = named.layer("executor.refiner.project", 1, 9 * constants::REFINER_WIDTH);
-        const std::string wanted = isa.is_none() ? "" : nb::cast<std::string>(isa);
-        raise(Engine::create(p, threads, isa.is_none() ? nullptr : wanted.c_str(), engine));
+        if (const Error error = Engine::create(p, threads, isa ? isa->c_str() : nullptr, engine))
+            throw nb::value_error(pic_uie::message(error));
     }
 
-    void predict(nb::handle image, nb::list outputs, int threads) {
-        if (outputs.size() != 7) throw nb::value_error("expected the seven arrays of the corrections");
-        const View view(image, false);
-        const Image in = view.image();
-        const int64_t field = int64_t(side) * side;
-        const int64_t sizes[7] = {field, field, field, constants::TONE_INCREMENTS + 1, 2 * int64_t(grid) * grid, 12, 13};
-        std::vector<std::unique_ptr<View>> views;
-        float* memory[7];
-        for (int i = 0; i < 7; ++i) {
-            views.push_back(std::make_unique<View>(outputs[i], true));
-            memory[i] = views.back()->floats(sizes[i]);
-        }
-        const CorrectionsOut out = {memory[0], memory[1], memory[2], memory[3], memory[4], memory[5], memory[6]};
-        Error error;
-        {
-            nb::gil_scoped_release release;
-            error = engine->predict(in, out, threads);
-        }
-        raise(error);
+    int predict(nb::object picture, std::vector<nb::object> outputs, int threads) {
+        const ThetaOut out(outputs, side, side, constants::TONE_INCREMENTS + 1, grid);
+        return with_picture(picture, [&](const auto& in) {
+            return without_lock([&] { return code(engine->predict(in, *out, threads)); });
+        });
     }
 
-    void execute(nb::handle image, nb::handle theta, nb::handle out, float strength, int threads) {
-        const View in(image, false), to(out, true);
-        const View t(theta.attr("t"), false), v(theta.attr("v"), false), a(theta.attr("a"), false);
-        const View tone(theta.attr("tone"), false), lut(theta.attr("lut"), false);
-        const View matrix(theta.attr("matrix"), false), bias(theta.attr("bias"), false);
-        const View mean(theta.attr("mean"), false), recolor(theta.attr("recolor"), false);
-        if ((*t).ndim != 2 || (*tone).ndim != 1 || (*lut).ndim != 3)
-            throw nb::value_error("corrections have fields of another rank");
-        const int64_t field = (*t).shape[0] * (*t).shape[1], cells = 2 * (*lut).shape[1] * (*lut).shape[1];
-        Corrections corrections = {t.floats(field), v.floats(field), a.floats(field), int((*t).shape[0]),
-                                   int((*t).shape[1]), tone.floats((*tone).shape[0]), int((*tone).shape[0]),
-                                   lut.floats(cells), int((*lut).shape[1]), {}, {}, {}, {},
-                                   nb::cast<float>(theta.attr("blend"))};
-        std::copy_n(matrix.floats(9), 9, corrections.matrix);
-        std::copy_n(bias.floats(3), 3, corrections.bias);
-        std::copy_n(mean.floats(3), 3, corrections.mean);
-        std::copy_n(recolor.floats(9), 9, corrections.recolor);
-        const Image from = in.image(), target = to.image();
-        Error error;
-        {
-            nb::gil_scoped_release release;
-            error = engine->execute(from, corrections, target, strength, threads);
-        }
-        raise(error);
+    std::tuple<int, std::vector<double>> measure(nb::object picture, nb::object theta, int threads) {
+        const Theta corrections(theta);
+        Statistics statistics = {};
+        const int result = with_picture(picture, [&](const auto& in) {
+            return without_lock([&] { return code(engine->measure(in, *corrections, statistics, threads)); });
+        });
+        return {result, values_of(statistics)};
     }
 
-    void enhance(nb::handle image, nb::handle out, float strength, int threads) {
-        const View in(image, false), to(out, true);
-        const Image from = in.image(), target = to.image();
-        Error error;
-        {
-            nb::gil_scoped_release release;
-            error = engine->enhance(from, target, strength, threads);
-        }
-        raise(error);
+    std::tuple<int, std::vector<double>> execute(nb::object picture, nb::object theta,
+                                                 std::optional<nb::object> statistics, nb::object out, float strength,
+                                                 int threads) {
+        const Theta corrections(theta);
+        const Statistics given = statistics ? statistics_of(*statistics) : Statistics();
+        Statistics own = {};
+        const int result = with_pictures(picture, out, [&](const auto& in, const auto& target) {
+            return without_lock([&] {
+                return code(
+                    engine->execute(in, *corrections, statistics ? &given : nullptr, target, strength, threads, &own));
+            });
+        });
+        return {result, values_of(own)};
+    }
+
+    int enhance(nb::object picture, nb::object out, float strength, int threads) {
+        return with_pictures(picture, out, [&](const auto& in, const auto& target) {
+            return without_lock([&] { return code(engine->enhance(in, target, strength, threads)); });
+        });
     }
 };
 
-nb::dict constants_by_name() {
-    nb::dict values;
+std::tuple<int, float> scale(nb::object theta, float haze, float contrast, float colour, float balance,
+                             std::vector<nb::object> outputs) {
+    const Theta corrections(theta);
+    const Corrections& c = *corrections;
+    const ThetaOut out(outputs, c.field_height, c.field_width, c.tone_samples, c.grid);
+    float refinement = 1.0f;
+    const int result = code(pic_uie::scale(c, {haze, contrast, colour, balance}, *out, refinement));
+    return {result, refinement};
+}
+
+nb::typed<nb::dict, std::string, double> constants_by_name() {
+    nb::typed<nb::dict, std::string, double> values;
 #define PIC_UIE_CONSTANT(name) values[#name] = constants::name
     PIC_UIE_CONSTANT(LUMA_R);
     PIC_UIE_CONSTANT(LUMA_G);
@@ -202,31 +316,48 @@ nb::dict constants_by_name() {
     return values;
 }
 
+// Code -> (name, message), in the order of the codes.
+std::vector<std::tuple<std::string, std::string>> errors() {
+    std::vector<std::tuple<std::string, std::string>> all = {{"none", ""}};
+#define PIC_UIE_PAIR(name, message) all.emplace_back(#name, message);
+    PIC_UIE_ERRORS(PIC_UIE_PAIR)
+#undef PIC_UIE_PAIR
+    return all;
+}
+
 std::vector<std::string> instruction_set_names() {
     std::vector<std::string> names;
-    for (const char* const* name = instruction_sets(); *name; ++name) names.emplace_back(*name);
+    for (const char* const* name = pic_uie::instruction_sets(); *name; ++name) names.emplace_back(*name);
     return names;
 }
+
+#include "python_temporal.h"
 
 }  // namespace
 
 NB_MODULE(_native, module) {
     nb::set_leak_warnings(false);  // the shared default Enhancer lives until the process ends
     nb::class_<PyEngine>(module, "Engine")
-        .def(nb::init<nb::dict, int, int, int, int, nb::object>(), nb::arg("parameters"), nb::arg("width"),
-             nb::arg("thumbnail"), nb::arg("lut_grid"), nb::arg("threads"), nb::arg("isa").none())
-        .def("predict", &PyEngine::predict)
-        .def("execute", &PyEngine::execute)
-        .def("enhance", &PyEngine::enhance)
+        .def(nb::init<Arrays, int, int, int, int, std::optional<std::string>>(), nb::arg("parameters"),
+             nb::arg("width"), nb::arg("thumbnail"), nb::arg("lut_grid"), nb::arg("threads"),
+             nb::arg("instruction_set") = nb::none())
+        .def("predict", &PyEngine::predict, nb::arg("picture"), nb::arg("outputs"), nb::arg("threads"))
+        .def("measure", &PyEngine::measure, nb::arg("picture"), nb::arg("theta"), nb::arg("threads"))
+        .def("execute", &PyEngine::execute, nb::arg("picture"), nb::arg("theta"), nb::arg("statistics").none(),
+             nb::arg("out"), nb::arg("strength"), nb::arg("threads"))
+        .def("enhance", &PyEngine::enhance, nb::arg("picture"), nb::arg("out"), nb::arg("strength"), nb::arg("threads"))
         .def_prop_ro("instruction_set", [](const PyEngine& self) { return self.engine->instruction_set(); })
         .def_prop_ro("threads", [](const PyEngine& self) { return self.engine->threads(); });
+    module.def("scale", &scale, nb::arg("theta"), nb::arg("haze"), nb::arg("contrast"), nb::arg("colour"),
+               nb::arg("balance"), nb::arg("outputs"));
+    add_temporal(module);
     module.def("constants", &constants_by_name);
+    module.def("errors", &errors);
     module.def("instruction_sets", &instruction_set_names);
     module.def(
         "peak_multiply_adds",
-        [](const std::string& isa, double seconds) {
-            nb::gil_scoped_release release;
-            return peak_multiply_adds(isa.c_str(), seconds);
+        [](const std::string& instruction_set, double seconds) {
+            return without_lock([&] { return pic_uie::peak_multiply_adds(instruction_set.c_str(), seconds); });
         },
-        nb::arg("isa"), nb::arg("seconds"));
+        nb::arg("instruction_set"), nb::arg("seconds"));
 }

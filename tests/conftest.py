@@ -1,9 +1,12 @@
-import sys
+import importlib
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # oracle and samples
+from helpers import skips
+from pic_uie.training import memory
+
+memory.keep_freed_memory = lambda: False  # of hundreds of trainings in one process it would be gigabytes
 ROOT = Path(__file__).parents[1]
 
 
@@ -14,3 +17,25 @@ def pytest_addoption(parser):
 @pytest.fixture(scope="session")
 def root():
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def benchmark_module(root):
+    """Imports a module of benchmarks/ by its name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(root / "benchmarks")
+        yield importlib.import_module
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    skips.judge((yield).get_result())
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    skips.judge((yield).get_result())
+
+
+def pytest_terminal_summary(terminalreporter):
+    skips.summarise(terminalreporter)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.samples import EXTREMES, extreme_corrections, random_corrections
 from pic_uie import Corrections
 from pic_uie.corrections import identity
 from pic_uie.errors import CorrectionsError
-from samples import EXTREMES, extreme_corrections, random_corrections
 
 NAMES = list(Corrections.__dataclass_fields__)
 

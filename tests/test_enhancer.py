@@ -1,35 +1,34 @@
-"""The native engine against the float64 oracle and the PyTorch model, over sizes and depths."""
+"""The native engine against the float64 reference and the PyTorch model, over sizes and depths."""
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import oracle
-from engines import BEST, ENHANCERS, EXACT, MAXIMUM, WEIGHTS, exact, make_weights, pixels
-from pic_uie import Enhancer
+from helpers.engines import BEST, ENHANCERS, EXACT, MAXIMUM, WEIGHTS, exact, make_weights, pixels
+from helpers.samples import EXTREMES, extreme_corrections, random_corrections
+from pic_uie import Enhancer, reference
 from pic_uie.config import ModelConfig
-from samples import EXTREMES, as_float64, extreme_corrections, random_corrections
 
 WIDE = 65_537
 
 
-def oracle_rgb(image):
-    """The picture as the oracle sees it, (3, H, W) float64."""
+def colours(image):
+    """The picture as the reference sees it, (H, W, 3) float64."""
     colors = image[..., :3].astype(np.float64) / MAXIMUM[image.dtype.type]
-    return np.broadcast_to(colors, (*image.shape[:2], 3)).transpose(2, 0, 1)
+    return np.broadcast_to(colors, (*image.shape[:2], 3))
 
 
 def expected(image, theta, parameters=EXACT, strength=1.0):
-    """What the oracle makes of the picture, in the picture's depth and channels."""
-    before = oracle_rgb(image)
-    rgb = oracle.execute(before, as_float64(theta), parameters)
+    """What the reference makes of the picture, in the picture's depth and channels."""
+    before = colours(image)
+    rgb = reference.execute(before, reference.exact(theta), parameters).result
     if image.shape[2] == 1:
-        rgb, before = np.tensordot([0.299, 0.587, 0.114], rgb, 1)[None], before[:1]
+        rgb, before = (rgb @ [0.299, 0.587, 0.114])[..., None], before[..., :1]
     rgb = before + strength * (rgb - before)
     if image.dtype != np.float32:
         rgb = np.floor(rgb * MAXIMUM[image.dtype.type] + 0.5)
-    return rgb.transpose(1, 2, 0)
+    return rgb
 
 
 def check(image, ours, wanted):
@@ -50,7 +49,7 @@ def check(image, ours, wanted):
 @pytest.mark.parametrize("isa", ENHANCERS)
 @pytest.mark.parametrize("size", [(1, 1), (1, 19), (19, 1), (2, 2), (97, 131), (3, 700), (131, 641), (257, 64)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
-def test_executor_agrees_with_the_oracle(isa, size, dtype):
+def test_executor_agrees_with_the_reference(isa, size, dtype):
     image, theta = pixels(1, *size, dtype), random_corrections(1)
     check(image, ENHANCERS[isa].execute(image, theta), expected(image, theta))
 
@@ -88,35 +87,14 @@ def test_executor_over_sizes_of_everything(
 @pytest.mark.parametrize("size", [(1, WIDE), (WIDE, 1)])
 def test_very_long_pictures(size):
     image, theta = pixels(3, *size), random_corrections(3)
-    rgb, small = oracle_rgb(image), as_float64(theta)
-    if size[0] == 1:
-        check(image, BEST.execute(image, theta), oracle_long(rgb, small))
-    else:  # the oracle resizes with dense matrices: turn the picture, the fields and the kernels instead
-        turned = {name: array.swapaxes(-1, -2) if array.ndim == 4 else array for name, array in EXACT.items()}
-        small = small | {name: small[name].T for name in "tva"}
-        wanted = oracle_long(rgb.transpose(0, 2, 1), small, turned)
-        check(image, BEST.execute(image, theta), wanted.transpose(1, 0, 2))
-
-
-def oracle_long(rgb, theta, parameters=EXACT):
-    """oracle.execute for one row of any length, with the fields resized along x by interpolation."""
-    width = rgb.shape[2]
-    where = np.clip((np.arange(width) + 0.5) * 32 / width - 0.5, 0, 31)
-    middle = {name: (theta[name][15] + theta[name][16]) / 2 for name in "tva"}  # one row: the centre of 32
-    wide = {name: np.interp(where, np.arange(32), field)[None] for name, field in middle.items()}
-    original = oracle.resize
-    oracle.resize = lambda fields, height, width: fields
-    try:
-        return oracle.execute(rgb, theta | wide, parameters).transpose(1, 2, 0)
-    finally:
-        oracle.resize = original
+    check(image, BEST.execute(image, theta), expected(image, theta))
 
 
 @pytest.mark.parametrize("isa", ENHANCERS)
 @pytest.mark.parametrize("size", [(64, 64), (40, 300), (301, 257)])
-def test_predictor_agrees_with_the_oracle(isa, size):
+def test_predictor_agrees_with_the_reference(isa, size):
     image = pixels(4, *size)
-    check_theta(ENHANCERS[isa].predict(image), oracle.predict(oracle_rgb(image), EXACT))
+    check_theta(ENHANCERS[isa].predict(image), reference.predict(colours(image), EXACT))
 
 
 @settings(max_examples=8, deadline=None)
@@ -131,7 +109,7 @@ def test_predictor_over_configurations(width, thumbnail, lut_grid, dtype):
     given_weights = make_weights(5, ModelConfig(width=width, thumbnail=thumbnail, lut_grid=lut_grid))
     image = pixels(5, 90, 120, dtype)
     ours = Enhancer(given_weights, threads=2).predict(image)
-    check_theta(ours, oracle.predict(oracle_rgb(image), exact(given_weights.parameters), thumbnail, lut_grid))
+    check_theta(ours, reference.predict(colours(image), exact(given_weights.parameters), thumbnail, lut_grid))
 
 
 def check_theta(ours, wanted):
@@ -145,7 +123,7 @@ def test_whole_engine_agrees_with_pytorch(dtype):
     from pic_uie.model import PicUie
 
     image = pixels(6, 270, 480, dtype)
-    batch = torch.tensor(oracle_rgb(image).astype(np.float32))[None]
+    batch = torch.tensor(colours(image).transpose(2, 0, 1).astype(np.float32))[None]
     with torch.no_grad():
         wanted = PicUie.from_weights(WEIGHTS)(batch)[0][0].numpy().transpose(1, 2, 0).astype(np.float64)
     if dtype == np.uint8:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import pic_uie
-from engines import BEST, ENHANCERS, WEIGHTS, make_weights, pixels
+from helpers.engines import BEST, ENHANCERS, WEIGHTS, make_weights, pixels
+from helpers.samples import random_corrections
 from pic_uie import Enhancer, _native, constants, weights
 from pic_uie.config import ModelConfig
 from pic_uie.errors import ConfigError, WeightsError
 from pic_uie.weights import Weights
-from samples import random_corrections
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
@@ -135,7 +135,7 @@ def test_overflow_is_not_a_crash(theta):
 @pytest.mark.parametrize(
     ("image", "message"),
     [
-        ([[1, 2]], "expected a NumPy array, got list"),
+        ([[1, 2]], "expected a NumPy array or Yuv, got list"),
         (np.zeros((4, 4, 3)), "got float64"),
         (np.zeros((4, 4, 3), ">u2"), "got >u2"),
         (np.zeros((4, 4, 2), np.uint8), r"got \(4, 4, 2\)"),
@@ -244,7 +244,7 @@ def test_the_light_path_imports_nothing_heavy(tmp_path):
     script = (
         "import sys, numpy as np, pic_uie\n"
         "pic_uie.Enhancer(sys.argv[1]).enhance(np.zeros((8, 8, 3), np.uint8))\n"
-        "print(*sorted({'torch', 'matplotlib', 'cv2', 'scipy', 'PIL'} & sys.modules.keys()))\n"
+        "print(*sorted({'torch', 'matplotlib', 'cv2', 'scipy', 'PIL', 'yaml'} & sys.modules.keys()))\n"
     )
     path = tmp_path / "weights.safetensors"
     weights.save(path, WEIGHTS.config, WEIGHTS.parameters)

@@ -9,22 +9,22 @@ namespace PIC_UIE_ISA {
 
 template <class T>
 class Buffer {
- public:
-  explicit Buffer(std::size_t size) : size_(size), values(new T[size]()) {}
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { delete[] values; }
+  public:
+    explicit Buffer(std::size_t size) : size_(size), values(new T[size]()) {}
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    ~Buffer() { delete[] values; }
 
-  T& operator[](std::size_t index) { return values[index]; }
-  const T& operator[](std::size_t index) const { return values[index]; }
-  T* data() { return values; }
-  const T* data() const { return values; }
-  std::size_t size() const { return size_; }
-  void clear() { std::fill_n(values, size_, T(0)); }
+    T& operator[](std::size_t index) { return values[index]; }
+    const T& operator[](std::size_t index) const { return values[index]; }
+    T* data() { return values; }
+    const T* data() const { return values; }
+    std::size_t size() const { return size_; }
+    void clear() { std::fill_n(values, size_, T(0)); }
 
- private:
-  const std::size_t size_;
-  T* const values;
+  private:
+    const std::size_t size_;
+    T* const values;
 };
 
 }  // namespace PIC_UIE_ISA

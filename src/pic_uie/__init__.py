@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from pic_uie.corrections import Corrections
-from pic_uie.enhancer import Enhancer, enhance
-from pic_uie.errors import PicUieError
+if TYPE_CHECKING:
+    from pic_uie.corrections import Corrections
+    from pic_uie.enhancer import Enhancer, enhance
+    from pic_uie.errors import PicUieError
+    from pic_uie.look import Look
+    from pic_uie.statistics import Statistics
+    from pic_uie.strengths import Strengths
+    from pic_uie.yuv import Yuv
 
-__all__ = ["Corrections", "Enhancer", "PicUieError", "__version__", "enhance"]
+__all__ = ["Corrections", "Enhancer", "Look", "PicUieError", "Statistics", "Strengths", "Yuv", "__version__", "enhance"]
+
+_HOMES = {
+    "Corrections": "corrections",
+    "Enhancer": "enhancer",
+    "Look": "look",
+    "PicUieError": "errors",
+    "Statistics": "statistics",
+    "Strengths": "strengths",
+    "Yuv": "yuv",
+    "enhance": "enhancer",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":  # looked up when asked for: reading package metadata is a fifth of the import time
-        from importlib.metadata import version
+    """Loads what is asked for: the command line is there before NumPy is, and reads the version only if need be."""
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"pic_uie.{_HOMES[name]}"), name)
+    elif name == "__version__":
+        value = importlib.import_module("importlib.metadata").version("pic-uie")
+    else:
+        raise AttributeError(f"module 'pic_uie' has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
-        return version("pic-uie")
-    raise AttributeError(f"module 'pic_uie' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,7 +1,21 @@
-"""`python -m pic_uie`: the command line."""
+"""The process `pic-uie`: silent when interrupted while it starts or ends, untroubled by a full standard error."""
 
 import sys
 
-from pic_uie.cli.main import main
+from pic_uie.cli.signals import leave_silently
+from pic_uie.cli.streams import forgive_errors
 
-sys.exit(main())
+
+def start() -> None:
+    """Runs the command line and exits."""
+    leave_silently()
+    forgive_errors()
+    from pic_uie.cli.main import main
+
+    code = main()
+    leave_silently()
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    start()

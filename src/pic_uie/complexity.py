@@ -19,7 +19,7 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the model with its cost; `predicted` tells whether it runs on the thumbnail or on every pixel."""
+    """A part of the model with its cost; `predicted` says whether it runs on the thumbnail or on every pixel."""
 
     name: str
     parameters: int

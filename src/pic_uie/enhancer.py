@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import functools
-import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pic_uie import _native, weights
 from pic_uie import constants as c
+from pic_uie.arguments import (
+    MAX_THREADS,
+    Picture,
+    Pixels,
+    check_out,
+    check_picture,
+    check_strength,
+    check_theta,
+    check_threads,
+    raise_for,
+    threads_or_0,
+)
 from pic_uie.config import ModelConfig
-from pic_uie.corrections import Corrections
+from pic_uie.cores import usable_cores
+from pic_uie.corrections import Corrections, empty_corrections, from_arrays
 from pic_uie.errors import ConfigError, WeightsError
+from pic_uie.look import Look, refuse_other_weights
+from pic_uie.statistics import Statistics
+from pic_uie.strengths import Strengths
 from pic_uie.weights import Weights
+from pic_uie.yuv import Yuv
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
 
-Pixels = NDArray[Any]
-Kind = TypeVar("Kind")
+PIL_MODES = ("L", "RGB", "RGBA")
 
 
 class Enhancer:
@@ -55,7 +70,7 @@ class Enhancer:
             config.width,
             config.thumbnail,
             config.lut_grid,
-            default_threads() if threads is None else _check_threads(threads),
+            default_threads() if threads is None else check_threads(threads),
             instruction_set,
         )
 
@@ -69,51 +84,57 @@ class Enhancer:
         """The instruction set that runs, such as "avx512"."""
         return str(self._engine.instruction_set)
 
-    def predict(self, img: Pixels, *, threads: int | None = None) -> Corrections:
+    def predict(self, img: Pixels | Yuv, *, threads: int | None = None) -> Corrections:
         """Returns θ of a picture, Eq. 1.
 
         Args:
-            img: uint8, uint16, or float32 in [0, 1]; RGB (H, W, 3), RGBA (H, W, 4) or grey (H, W), (H, W, 1).
+            img: uint8, uint16, or float32 in [0, 1]; RGB (H, W, 3), RGBA (H, W, 4) or grey (H, W), (H, W, 1); or the
+                planes of a frame.
             threads: For this call alone.
 
         Raises:
             ValueError: Wrong type, shape or values.
         """
-        img = _check_pixels(img)
-        side, grid = self.weights.config.field_size, self.weights.config.lut_grid
-        t, v, a = (np.empty((side, side), np.float32) for _ in range(3))
-        tone, lut = np.empty(c.TONE_INCREMENTS + 1, np.float32), np.empty((2, grid, grid), np.float32)
-        affine, covariance = np.empty(12, np.float32), np.empty(13, np.float32)
-        _call(img, self._engine.predict, img, [t, v, a, tone, lut, affine, covariance], _threads_or_0(threads))
-        return Corrections(
-            t=t,
-            v=v,
-            a=a,
-            tone=tone,
-            lut=lut,
-            matrix=affine[:9].reshape(3, 3),
-            bias=affine[9:],
-            mean=covariance[:3],
-            recolor=covariance[3:12].reshape(3, 3),
-            blend=float(covariance[12]),
-        )
+        img = check_picture(img)
+        config = self.weights.config
+        arrays = empty_corrections((config.field_size,) * 2, c.TONE_INCREMENTS + 1, config.lut_grid)
+        raise_for(self._engine.predict(img, arrays, threads_or_0(threads)), img)
+        return from_arrays(arrays)
+
+    def measure(self, img: Pixels | Yuv, theta: Corrections, *, threads: int | None = None) -> Statistics:
+        """Returns m and S of a picture under θ, as `execute` uses them when it is given none, Eq. 4.
+
+        Args:
+            img: As for `predict`.
+            theta: As for `execute`.
+            threads: For this call alone.
+
+        Raises:
+            ValueError: Wrong type, shape or values.
+        """
+        img = check_picture(img)
+        code, values = self._engine.measure(img, check_theta(theta), threads_or_0(threads))
+        raise_for(code, img)
+        return _statistics(values)
 
     def execute(
         self,
-        img: Pixels,
+        img: Picture,
         theta: Corrections,
         *,
+        statistics: Statistics | None = None,
         strength: float = 1.0,
-        out: Pixels | None = None,
+        out: Picture | None = None,
         threads: int | None = None,
-    ) -> Pixels:
+    ) -> Picture:
         """Applies θ to a picture, Eqs. 2-4.
 
         Args:
             img: As for `predict`.
             theta: Corrections of any field size, table size and curve length, of this picture or another.
+            statistics: m and S to calibrate with, of this picture or another; None for the picture's own.
             strength: 1 is the enhanced picture, 0 the input bit for bit; blended per pixel in float.
-            out: Where to write, an array of the same shape and type (`img` itself is fine); None allocates.
+            out: Where to write, an array (or frame) of the same shape and type (`img` itself is fine); None allocates.
             threads: For this call alone.
 
         Returns:
@@ -122,44 +143,127 @@ class Enhancer:
         Raises:
             ValueError: Wrong type, shape or values.
         """
-        if not isinstance(theta, Corrections):
-            raise ValueError(f"theta must be Corrections, got {type(theta).__name__}")
-        img = _check_pixels(img)
-        img, out = _check_out(img, out)
-        _call(img, self._engine.execute, img, theta, out, _check_strength(strength), _threads_or_0(threads))
-        return out
+        img = check_picture(img)
+        img, target = check_out(img, out)
+        theta, strength = check_theta(theta), check_strength(strength)
+        if statistics is not None and not isinstance(statistics, Statistics):
+            raise ValueError(f"statistics must be Statistics, got {type(statistics).__name__}")
+        code, _ = self._engine.execute(img, theta, statistics, target, strength, threads_or_0(threads))
+        raise_for(code, img)
+        return cast("Picture", target)
 
     def enhance(
-        self, img: Pixels, *, strength: float = 1.0, out: Pixels | None = None, threads: int | None = None
-    ) -> Pixels:
-        """Returns `execute(img, predict(img))` in one go; arguments as there."""
-        img = _check_pixels(img)
-        img, out = _check_out(img, out)
-        _call(img, self._engine.enhance, img, out, _check_strength(strength), _threads_or_0(threads))
-        return out
+        self,
+        img: Picture,
+        *,
+        strength: float = 1.0,
+        haze: float = 1.0,
+        contrast: float = 1.0,
+        colour: float = 1.0,
+        balance: float = 1.0,
+        out: Picture | None = None,
+        threads: int | None = None,
+    ) -> Picture:
+        """Returns `execute(img, predict(img))` in one go; the groups as in `Look.scaled`, the rest as in `execute`."""
+        strengths = Strengths(haze, contrast, colour, balance, check_strength(strength))
+        if not strengths.has_all_groups and not strengths.changes_nothing:
+            return self.enhance_and_tell(img, strengths, out=out, threads=threads)[0]
+        img = check_picture(img)
+        img, target = check_out(img, out)
+        part = 0.0 if strengths.changes_nothing else strengths.strength
+        raise_for(self._engine.enhance(img, target, part, threads_or_0(threads)), img)
+        return cast("Picture", target)
+
+    def look(self, img: Pixels | Yuv, *, threads: int | None = None) -> Look:
+        """Returns what `enhance` does to a picture, to be kept, changed, or applied to other pictures.
+
+        Args:
+            img: As for `predict`.
+            threads: For this call alone.
+
+        Raises:
+            ValueError: Wrong type, shape or values.
+        """
+        theta = self.predict(img, threads=threads)
+        return self._look(theta, self.measure(img, theta, threads=threads))
+
+    def apply(self, img: Picture, look: Look, *, out: Picture | None = None, threads: int | None = None) -> Picture:
+        """Applies a look to a picture: to its own source, this repeats the enhanced picture bit for bit.
+
+        Args:
+            img: As for `predict`.
+            look: Of these weights, from any picture or frame.
+            out: As for `execute`.
+            threads: For this call alone.
+
+        Raises:
+            LookError: A look of other weights.
+            ValueError: Wrong type, shape or values.
+        """
+        if not isinstance(look, Look):
+            raise ValueError(f"look must be a Look, got {type(look).__name__}")
+        refuse_other_weights(look, self.weights.sha256)
+        strength = 0.0 if look.strengths.changes_nothing else look.strengths.strength
+        return self.execute(img, look.executed, statistics=look.statistics, strength=strength, out=out, threads=threads)
+
+    def enhance_and_tell(
+        self, img: Picture, strengths: Strengths, *, out: Picture | None = None, threads: int | None = None
+    ) -> tuple[Picture, Look]:
+        """Returns the enhanced picture and its look, which costs nothing where every group is applied as predicted."""
+        if not strengths.has_all_groups or strengths.changes_nothing:
+            look = self.look(img, threads=threads).scaled(**strengths.as_dict())
+            return self.apply(img, look, out=out, threads=threads), look
+        theta = self.predict(img, threads=threads)
+        img, target = check_out(check_picture(img), out)
+        code, values = self._engine.execute(img, theta, None, target, strengths.strength, threads_or_0(threads))
+        raise_for(code, img)
+        return cast("Picture", target), self._look(theta, _statistics(values)).scaled(strength=strengths.strength)
+
+    def _look(self, theta: Corrections, statistics: Statistics) -> Look:
+        from pic_uie import __version__
+
+        return Look(theta, statistics, self.weights.sha256, software=f"pic-uie {__version__}")
 
 
-def enhance(img: Pixels | PilImage | str | Path, *, strength: float = 1.0) -> Any:
+def enhance(
+    img: Pixels | PilImage | str | Path,
+    *,
+    strength: float = 1.0,
+    haze: float = 1.0,
+    contrast: float = 1.0,
+    colour: float = 1.0,
+    balance: float = 1.0,
+) -> Any:
     """Enhances a picture with the default weights on all cores.
 
     Args:
         img: A NumPy array (see `Enhancer.predict`), a PIL image, or the path of a picture.
         strength: From 0 (the input) to 1.
+        haze: How much of the veil is taken away, from 0 to 1.
+        contrast: How much of the tone curve and the refinement is applied.
+        colour: How much of the correction of single colours is applied.
+        balance: How much of the correction of the whole picture's colours is applied.
 
     Returns:
         An array for an array, of the same type and shape; a PIL image for a PIL image; an array for a path.
     """
+
+    def enhanced(pixels: Pixels, out: Pixels | None = None) -> Pixels:
+        return default_enhancer().enhance(
+            pixels, strength=strength, haze=haze, contrast=contrast, colour=colour, balance=balance, out=out
+        )
+
     if isinstance(img, np.ndarray):
-        return default_enhancer().enhance(img, strength=strength)
+        return enhanced(img)
     if isinstance(img, (str, Path)):
         from pic_uie import images
 
         pixels = images.read(img).pixels
         colours = pixels[:, :, :1] if pixels.shape[2] == 2 else pixels  # grey with alpha: alpha stays as it is
-        default_enhancer().enhance(colours, strength=strength, out=colours)
+        enhanced(colours, colours)
         return pixels
     if hasattr(img, "getbands"):
-        return _enhance_pil(img, strength)
+        return _enhance_pil(img, enhanced)
     raise ValueError(f"expected a NumPy array, a PIL image or a path, got {type(img).__name__}")
 
 
@@ -171,8 +275,7 @@ def default_enhancer() -> Enhancer:
 
 def default_threads() -> int:
     """One thread for each core that this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, MAX_THREADS))
+    return min(usable_cores(), MAX_THREADS)
 
 
 def instruction_sets() -> list[str]:
@@ -180,7 +283,7 @@ def instruction_sets() -> list[str]:
     return list(_native.instruction_sets())
 
 
-def _enhance_pil(img: PilImage, strength: float) -> PilImage:
+def _enhance_pil(img: PilImage, enhanced: Callable[[Pixels], Pixels]) -> PilImage:
     from PIL import Image
 
     if img.mode not in PIL_MODES:
@@ -188,8 +291,7 @@ def _enhance_pil(img: PilImage, strength: float) -> PilImage:
             f"PIL mode {img.mode!r} is not one of {', '.join(PIL_MODES)}: convert it, as img.convert('RGB')"
         )
     pixels = np.asarray(img)
-    enhanced = default_enhancer().enhance(pixels, strength=strength)
-    result = Image.fromarray(enhanced)
+    result = Image.fromarray(enhanced(pixels))
     result.info = dict(img.info)
     return result
 
@@ -206,6 +308,10 @@ def _load(given: str | Path | Weights | None) -> Weights:
     return weights.load(weights.DEFAULT_PATH if given is None else given)
 
 
+def _statistics(values: list[float]) -> Statistics:
+    return Statistics(np.array(values[:3]), np.array(values[3:]).reshape(3, 3))
+
+
 def _check_supported(config: ModelConfig) -> None:
     fixed = ("predictor_input", "statistics", "chroma", "luminance", "tone", "ccm", "calibration", "gate", "output")
     default = ModelConfig()
@@ -215,65 +321,3 @@ def _check_supported(config: ModelConfig) -> None:
                 f"the native engine does not run the variant {name}={getattr(config, name)!r}: "
                 "use the PyTorch model, pic_uie.model.PicUie.load(path)"
             )
-
-
-def _check_threads(threads: int) -> int:
-    if not isinstance(threads, (int, np.integer)) or not 1 <= threads <= MAX_THREADS:
-        raise ValueError(f"threads must be a whole number from 1 to {MAX_THREADS}, got {threads!r}")
-    return int(threads)
-
-
-def _threads_or_0(threads: int | None) -> int:
-    return 0 if threads is None else _check_threads(threads)
-
-
-def _check_strength(strength: float) -> float:
-    if not isinstance(strength, (int, float, np.number)) or not 0.0 <= strength <= 1.0:
-        raise ValueError(f"strength must be in [0, 1], got {strength!r}")
-    return float(strength)
-
-
-def _check_pixels(img: Pixels) -> Pixels:
-    if not isinstance(img, np.ndarray):
-        raise ValueError(f"expected a NumPy array, got {type(img).__name__}")
-    if img.dtype not in DTYPES:
-        raise ValueError(f"expected uint8, uint16 or float32 samples, got {img.dtype}")
-    if img.ndim not in (2, 3) or (img.ndim == 3 and img.shape[2] not in (1, 3, 4)):
-        raise ValueError(f"expected shape (H, W), (H, W, 1), (H, W, 3) or (H, W, 4), got {img.shape}")
-    if img.size == 0:
-        raise ValueError(f"expected at least one pixel, got shape {img.shape}")
-    return img
-
-
-def _check_out(img: Pixels, out: Pixels | None) -> tuple[Pixels, Pixels]:
-    if out is None:
-        return img, np.empty(img.shape, img.dtype)
-    if not isinstance(out, np.ndarray) or out.shape != img.shape or out.dtype != img.dtype:
-        seen = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise ValueError(f"out must be a {img.dtype} array of shape {img.shape}, got {seen}")
-    if not out.flags.writeable:
-        raise ValueError("out must be writeable, got a read-only array")
-    if any(stride == 0 and size > 1 for stride, size in zip(out.strides, out.shape, strict=True)):
-        raise ValueError(f"out must not repeat its memory, got strides {out.strides}")
-    same = out.ctypes.data == img.ctypes.data and out.strides == img.strides
-    if not same and np.may_share_memory(img, out):
-        img = img.copy()  # rows would be overwritten before they are read
-    return img, out
-
-
-def _call(img: Pixels, method: Any, *arguments: Any) -> None:
-    try:
-        method(*arguments)
-    except ValueError as error:
-        if "not enough memory" in str(error):
-            raise MemoryError(f"{error}: {img.shape}") from None
-        seen = ""
-        if img.dtype == np.float32 and "samples" in str(error):
-            colors = img if img.ndim == 2 else img[..., :3]
-            seen = f", got {float(colors.min())} .. {float(colors.max())}"
-        raise ValueError(f"{error}{seen}") from None
-
-
-DTYPES = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.float32))
-PIL_MODES = ("L", "RGB", "RGBA")
-MAX_THREADS = 256

@@ -1,4 +1,4 @@
-"""What can go wrong, told with the remedy."""
+"""What can go wrong, each with its remedy."""
 
 from __future__ import annotations
 
@@ -18,12 +18,20 @@ class CorrectionsError(PicUieError, ValueError):
     """Corrections θ have a wrong shape, a non-finite value or a value outside its range."""
 
 
+class LookError(PicUieError, ValueError):
+    """A look is not one of ours, is damaged, or belongs to other weights."""
+
+
 class WeightsError(PicUieError):
     """A weights file is not one of ours, is damaged, or does not fit the model."""
 
 
 class ImageError(PicUieError):
     """A picture cannot be read or written."""
+
+
+class VideoError(PicUieError):
+    """A video cannot be read or written."""
 
 
 class DataError(PicUieError):

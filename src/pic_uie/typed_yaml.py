@@ -1,46 +1,23 @@
-"""YAML and JSON mappings to frozen dataclasses and back; nothing unknown passes."""
+"""YAML files to frozen dataclasses and back, read within limits; what enhances a picture does without."""
 
 from __future__ import annotations
 
-import dataclasses
-import types
-import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 
-from pic_uie.errors import ConfigError, did_you_mean
+from pic_uie.errors import ConfigError
+from pic_uie.files import read_at_most
+from pic_uie.typed import from_mapping, to_mapping
 
 T = TypeVar("T")
 
-
-def from_mapping(cls: type[T], values: Mapping[str, Any], where: str = "") -> T:
-    """Builds a dataclass from a mapping, refusing unknown keys and values of the wrong type.
-
-    Args:
-        cls: A dataclass whose fields are bool, int, float, str, Literal, tuple, optional or dataclasses.
-        values: The mapping, as YAML or JSON gives it; missing keys keep their default.
-        where: Dotted name of this mapping, for messages.
-
-    Raises:
-        ConfigError: An unknown key (with the nearest valid one), a wrong type or an impossible value.
-    """
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"{where or 'the configuration'} must be a mapping of names to values, got {values!r}")
-    hints = typing.get_type_hints(cls)
-    known = [field.name for field in dataclasses.fields(typing.cast("Any", cls)) if field.init]
-    for key in values:
-        if key not in known:
-            raise ConfigError(f"unknown key {_dotted(where, key)!r}: {did_you_mean(str(key), known)}")
-    arguments = {key: _convert(hints[key], value, _dotted(where, key)) for key, value in values.items()}
-    return cls(**arguments)
-
-
-def to_mapping(config: Any) -> dict[str, Any]:
-    """Returns the plain mapping of a dataclass: what `from_mapping` reads."""
-    return typing.cast("dict[str, Any]", _plain(dataclasses.asdict(config)))
+MAX_BYTES = 1 << 20
+_MAX_DEPTH = 50
+_MAX_DIGITS = 100
+_NUMBERS = {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
 
 
 def load(cls: type[T], path: str | Path, overrides: Iterable[str] = ()) -> T:
@@ -54,7 +31,7 @@ def load(cls: type[T], path: str | Path, overrides: Iterable[str] = ()) -> T:
 def read_mapping(path: str | Path) -> dict[str, Any]:
     """Reads one YAML mapping; an empty file is an empty mapping."""
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        values = parse(read_at_most(Path(path), MAX_BYTES).decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: no text, or the 45th of a month
@@ -66,19 +43,36 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
     return values
 
 
+def parse(text: str) -> Any:
+    """Returns the plain value that a YAML text stands for, in time and memory that its length bounds.
+
+    Raises:
+        yaml.YAMLError: Not YAML; or an alias (a few of them can stand for terabytes), groups inside of groups without
+            end, or a number of more digits than any configuration has.
+        ValueError: A date or a number that cannot be.
+    """
+    return yaml.load(text, _BoundedLoader)  # noqa: S506 (a safe loader)
+
+
+class _BoundedLoader(yaml.SafeLoader):
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not read; write the value out")
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise yaml.YAMLError(f"more than {_MAX_DEPTH} levels of nested groups")
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        if isinstance(node, yaml.ScalarNode) and node.tag in _NUMBERS and len(node.value) > _MAX_DIGITS:
+            raise yaml.YAMLError(f"a number of more than {_MAX_DIGITS} digits")
+        return node
+
+
 def dump(config: Any) -> str:
     """Returns the YAML text of a dataclass."""
     return yaml.safe_dump(to_mapping(config), sort_keys=False, allow_unicode=True)
-
-
-def merge(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns `values` with `changes` laid over them, group by group."""
-    merged = dict(values)
-    for key, change in changes.items():
-        before = merged.get(key)
-        both_groups = isinstance(change, Mapping) and isinstance(before, Mapping)
-        merged[key] = merge(before, change) if both_groups else change  # type: ignore[arg-type]
-    return merged
 
 
 def apply_override(values: dict[str, Any], override: str) -> None:
@@ -92,54 +86,6 @@ def apply_override(values: dict[str, Any], override: str) -> None:
         if not isinstance(values, dict):
             raise ConfigError(f"{name!r}: {parent!r} is a value, not a group of values")
     try:
-        values[leaf] = yaml.safe_load(text)
+        values[leaf] = parse(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{override!r} is not a value that YAML can read: {error}") from error
-
-
-def _convert(kind: Any, value: Any, where: str) -> Any:
-    origin = typing.get_origin(kind)
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return from_mapping(kind, value, where)
-    if origin is typing.Literal:
-        choices = typing.get_args(kind)
-        if value not in choices:
-            raise ConfigError(f"{where} = {value!r}: {did_you_mean(str(value), map(str, choices))}")
-        return value
-    if origin in (types.UnionType, typing.Union):
-        if value is None:
-            return None
-        (inner,) = (arm for arm in typing.get_args(kind) if arm is not type(None))
-        return _convert(inner, value, where)
-    if origin is tuple:
-        if not isinstance(value, (list, tuple)):
-            raise ConfigError(f"{where} must be a list, got {value!r}")
-        item = typing.get_args(kind)[0]
-        return tuple(_convert(item, element, f"{where}[{index}]") for index, element in enumerate(value))
-    return _scalar(kind, value, where)
-
-
-def _scalar(kind: Any, value: Any, where: str) -> Any:
-    if kind is float and isinstance(value, str):  # YAML 1.1 reads 1e-4 as a string
-        try:
-            value = float(value)
-        except ValueError:
-            raise ConfigError(f"{where} must be a number, got {value!r}") from None
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if kind is float and is_number:
-        return float(value)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ConfigError(f"{where} must be {kind.__name__}, got {value!r}")
-    return value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
-
-
-def _dotted(where: str, key: object) -> str:
-    return f"{where}.{key}" if where else str(key)

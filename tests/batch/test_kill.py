@@ -9,11 +9,11 @@ import time
 
 import pytest
 
+from helpers.pictures import camera_exif, mild_weights, reef, saved
 from pic_uie import images
 from pic_uie.files import PART_SUFFIX
-from pictures import camera_exif, mild_weights, reef, saved
 
-PIC_UIE = [sys.executable, "-c", "import sys; from pic_uie.cli.main import main; sys.exit(main())"]
+PIC_UIE = [sys.executable, "-m", "pic_uie"]
 KILLS = int(os.environ.get("PIC_UIE_KILLS", "20"))  # set it to hundreds for a long run
 PICTURES = 40
 

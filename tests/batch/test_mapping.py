@@ -70,7 +70,7 @@ def test_one_file_for_several_inputs_is_refused(count, named_file):
 
 
 def test_a_file_of_an_unknown_format_is_refused():
-    with pytest.raises(ConfigError, match=r"-o b\.gif does not end like a picture that can be written"):
+    with pytest.raises(ConfigError, match=r"-o b\.gif does not end like a picture or video that can be written"):
         output_folder("b.gif", 1, named_file=True)
     assert output_folder("dive.2024", 2, named_file=True) == Path("dive.2024")
 

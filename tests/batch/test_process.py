@@ -8,32 +8,33 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.pictures import camera_exif, mild_weights, opened, reef, saved
+from helpers.samples import some_look
 from pic_uie import Enhancer, images
-from pic_uie.batch import process as processing
 from pic_uie.batch.ledger import Ledger, Outcome, shown
 from pic_uie.batch.mapping import Job
 from pic_uie.batch.process import Interrupted, Settings, process
 from pic_uie.errors import EnvironmentMissingError
-from pictures import camera_exif, mild_weights, opened, reef, saved
+from pic_uie.strengths import Strengths
 
 
 class Inverting:
     """An engine whose result anyone can predict; alpha is left alone, as the real one leaves it."""
 
-    def enhance(self, img, *, strength=1.0, out=None):
+    def enhance_and_tell(self, img, strengths, *, out=None):
         result = img.copy()
         colours = 3 if img.shape[2] >= 3 else 1
         result[:, :, :colours] = np.iinfo(img.dtype).max - img[:, :, :colours]
         if out is not None:
             out[:] = result
-        return result
+        return result, some_look(0)
 
 
 class Raising:
     def __init__(self, error):
         self.error = error
 
-    def enhance(self, img, *, strength=1.0, out=None):
+    def enhance_and_tell(self, img, strengths, *, out=None):
         raise self.error
 
 
@@ -80,7 +81,7 @@ def test_the_real_engine_gives_the_same_pixels_as_the_file(tmp_path):
     enhancer = Enhancer(weights, threads=1)
     source, output = tmp_path / "a.png", tmp_path / "b.png"
     source.write_bytes(saved(reef(), "PNG", exif=b"Exif\0\0" + camera_exif(orientation=1)))
-    settings = Settings(strength=0.5, software="pic-uie 1 (weights 0)")
+    settings = Settings(Strengths(strength=0.5), software="pic-uie 1 (weights 0)")
     assert process(Job(source, output), enhancer, settings).status == "done"
     assert np.array_equal(np.asarray(opened(output.read_bytes())), enhancer.enhance(reef(), strength=0.5))
     assert opened(output.read_bytes()).getexif()[0x0131] == settings.software
@@ -125,13 +126,13 @@ def test_a_request_to_stop_is_obeyed_between_stages(job):
     ],
 )
 def test_write_errors_are_told_in_plain_words(job, monkeypatch, number, words, full):
-    def fail(path, data, *, overwrite):
+    def fail(path, data, *, overwrite, mode):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(processing, "atomic_write", fail)
+    monkeypatch.setattr("pic_uie.batch.results.atomic_write", fail)
     outcome = process(job, Inverting(), Settings())
     assert outcome.error == f"cannot write {job.output}: {words}"
-    assert outcome.disk_full == full
+    assert outcome.unwritable == full
 
 
 def test_things_in_the_way_of_an_output(job):
@@ -172,7 +173,7 @@ def test_the_ledger_counts_and_reports(tmp_path):
 def test_a_report_that_cannot_be_written(tmp_path):
     with pytest.raises(EnvironmentMissingError, match="cannot write the report"):
         Ledger(tmp_path / "missing" / "run.jsonl")
-    with pytest.raises(EnvironmentMissingError, match="No space left"), Ledger(Path("/dev/full")) as ledger:
+    with pytest.raises(EnvironmentMissingError, match="the disk is full"), Ledger(Path("/dev/full")) as ledger:
         ledger.add(Outcome("a", "b"))
 
 

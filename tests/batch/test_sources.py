@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from helpers.pictures import reef, saved
 from pic_uie.batch.sources import find
 from pic_uie.errors import ConfigError
-from pictures import reef, saved
 
 PICTURE = saved(reef(16, 16), "PNG")
 

@@ -9,7 +9,7 @@ import pytest
 from pic_uie.batch import workers
 from pic_uie.batch.ledger import Outcome
 from pic_uie.batch.mapping import Job
-from pic_uie.batch.workers import PixelBudget
+from pic_uie.batch.workers import Budget
 
 
 def jobs(count):
@@ -90,7 +90,7 @@ def test_leaving_early_stops_the_workers():
 
 
 def test_the_budget_bounds_the_pixels_under_way_and_lets_giants_pass_alone():
-    budget, inside, seen = PixelBudget(100), [], []
+    budget, inside, seen = Budget(100), [], []
     lock = threading.Lock()
 
     def visit(pixels):
@@ -114,7 +114,7 @@ def test_the_budget_bounds_the_pixels_under_way_and_lets_giants_pass_alone():
 
 
 def test_an_error_gives_the_pixels_back():
-    budget = PixelBudget(10)
+    budget = Budget(10)
     with pytest.raises(RuntimeError), budget.reserve(10):
         raise RuntimeError
     with budget.reserve(10):

@@ -1,7 +1,7 @@
 import pytest
 
+from helpers.pictures import mild_weights
 from pic_uie import weights
-from pictures import mild_weights
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from command import exit_code
+from helpers.command import exit_code
+from pic_uie.bench import efficiency
+from pic_uie.bench.hardware_table import doubts
 from pic_uie.cli.main import main
-from pic_uie.evaluation import efficiency
-from pic_uie.evaluation.hardware_table import doubts
 
 torch = pytest.importorskip("torch")
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from helpers.pictures import reef, saved
 from pic_uie import images
 from pic_uie.cli import exit_codes
 from pic_uie.cli.main import main
-from pictures import reef, saved
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_grey_sixteen_bit_and_turned_pictures_can_be_compared(pair, tmp_path):
         (["a.png", "b.png", "-o", "b.png", "--overwrite"], exit_codes.USAGE, "never overwritten"),
         (["a.png", "b.png", "-o", "there.png"], exit_codes.USAGE, "exists already"),
         (["a.png", "tall.png", "-o", "c.png", "--split"], exit_codes.USAGE, "same proportions"),
-        (["a.png", "b.png", "-o", "a.png/c.png"], exit_codes.FAILED, "cannot write"),
+        (["a.png", "b.png", "-o", "a.png/c.png"], exit_codes.ENVIRONMENT, "cannot write"),
     ],
 )
 def test_errors(pair, tmp_path, capsys, arguments, code, words):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from command import exit_code
+from helpers.command import exit_code
+from helpers.tiny_networks import channel_network, save
 from pic_uie.cli.main import main
-from tiny_networks import channel_network, save
 
 
 @pytest.fixture

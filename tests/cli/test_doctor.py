@@ -2,13 +2,13 @@
 
 import sys
 
+from helpers.samples import random_parameters
 from pic_uie import weights
 from pic_uie.cli.exit_codes import ENVIRONMENT, OK
 from pic_uie.cli.main import main
 from pic_uie.config import ModelConfig
 from pic_uie.enhancer import instruction_sets
 from pic_uie.images import vips
-from samples import random_parameters
 
 
 def test_doctor_names_the_instruction_set_that_runs(tmp_path, capsys):

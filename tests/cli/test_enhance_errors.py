@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from command import PIC_UIE, enhance, make, noise, tree
+from helpers.command import PIC_UIE, enhance, make, noise, tree
+from helpers.pictures import reef, saved
 from pic_uie import Enhancer, images, weights
 from pic_uie.cli import exit_codes
 from pic_uie.files import PART_SUFFIX
 from pic_uie.images import vips
-from pictures import reef, saved
 
 
 def test_one_bad_file_does_not_stop_a_run(here, capsys):
@@ -29,7 +29,7 @@ def test_one_bad_file_does_not_stop_a_run(here, capsys):
     assert tree(here / "out") == ["a.png", "e.png"]
     errors = capsys.readouterr().err
     for words in (
-        "b.jpg: a text file, not a picture that can be read (JPEG, PNG, TIFF, WebP, BMP, AVIF, HEIC)",
+        "b.jpg: a text file, not a picture that can be read (JPEG, PNG, TIFF, WebP, BMP, AVIF, HEIC, GIF, ",
         "c.jpg: an empty file",
         "d.jpg: damaged JPEG",
         "f.jpg: not a regular file",
@@ -226,9 +226,9 @@ def test_a_full_disk_for_the_report_stops_the_run(here, capsys):
 def test_the_engine_s_errors_are_told(here, capsys, monkeypatch):
     make(here / "a.png")
 
-    def fail(self, img, **options):
+    def fail(self, img, strengths, **options):
         raise ValueError("expected samples in [0, 1]")
 
-    monkeypatch.setattr(Enhancer, "enhance", fail)
+    monkeypatch.setattr(Enhancer, "enhance_and_tell", fail)
     assert enhance("a.png") == exit_codes.FAILED
     assert "a.png: cannot be enhanced: expected samples in [0, 1]" in capsys.readouterr().err

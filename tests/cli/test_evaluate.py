@@ -247,5 +247,5 @@ def test_missing_parameters_are_told_before_any_work(case, capsys, monkeypatch):
 
 def test_an_unwritable_output(case, capsys):
     (case / "file").write_text("in the way")
-    assert evaluate(case, "-o", str(case / "file/out"), "-q") == 1
+    assert evaluate(case, "-o", str(case / "file/out"), "-q") == 4
     assert "cannot write" in capsys.readouterr().err

@@ -12,11 +12,11 @@ import pytest
 from PIL import Image
 
 import pic_uie
+from helpers.samples import random_parameters
 from pic_uie import weights
 from pic_uie.cli.main import main
 from pic_uie.config import ModelConfig
 from pic_uie.synthetic import render_pair
-from samples import random_parameters
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from command import PIC_UIE, exit_code, make
+from helpers.command import PIC_UIE, exit_code, make
+from helpers.pictures import mild_weights
 from pic_uie import weights
 from pic_uie.cli.exit_codes import ENVIRONMENT, NOTHING_MATCHED, OK, USAGE
 from pic_uie.cli.main import main
-from pictures import mild_weights
 
 cv2 = pytest.importorskip("cv2", reason="the evaluate extra is not installed")
 
@@ -70,7 +70,7 @@ def test_options_in_front_of_a_sub_verb_are_refused(here, words, capsys):
     with pytest.raises(SystemExit) as stop:
         main(words.split())
     assert stop.value.code == USAGE
-    assert "go behind" in capsys.readouterr().err
+    assert "go after" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,6 @@ def test_unknown_water_names_the_types(tmp_path, capsys):
 
 def test_a_file_in_the_way_is_an_error(tmp_path, capsys):
     (tmp_path / "taken").write_text("mine")
-    assert main([*BASE, "--count", "1", "-o", str(tmp_path / "taken")]) == 1
+    assert main([*BASE, "--count", "1", "-o", str(tmp_path / "taken")]) == 4
     assert "taken" in capsys.readouterr().err
     assert (tmp_path / "taken").read_text() == "mine"

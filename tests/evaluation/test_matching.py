@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from helpers.samples import random_parameters
 from pic_uie import Enhancer, weights
 from pic_uie.cli.main import main
 from pic_uie.config import ModelConfig
+from pic_uie.datasets import sequences
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.images import read_rgb8
-from samples import random_parameters
 
 cv2 = pytest.importorskip("cv2", reason="the evaluate extra is not installed")
 from pic_uie.evaluation import matching  # noqa: E402
@@ -78,14 +79,14 @@ def test_frames_around_the_middle(tmp_path):
     names = [f"f{number}" for number in range(21)]
     for name in names:
         cv2.imwrite(str(tmp_path / f"{name}.png"), np.zeros((8, 8, 3), np.uint8))
-    (chosen,) = matching.find_sequences(tmp_path, 4, 4).values()
+    (chosen,) = sequences.find(tmp_path, 4, 4).values()
     assert [path.stem for path in chosen] == ["f4", "f8", "f12", "f16"]  # symmetric about f10, in natural order
-    (every,) = matching.find_sequences(tmp_path, None, 5).values()
+    (every,) = sequences.find(tmp_path, None, 5).values()
     assert [path.stem for path in every] == ["f0", "f5", "f10", "f15", "f20"]
     with pytest.raises(DataError, match="need 25"):
-        matching.find_sequences(tmp_path, 4, 8)
+        sequences.find(tmp_path, 4, 8)
     with pytest.raises(ConfigError):
-        matching.find_sequences(tmp_path, 1)
+        sequences.find(tmp_path, 1)
 
 
 def test_raw_against_enhanced_as_a_user_runs_it(tmp_path, capsys):
@@ -122,3 +123,21 @@ def test_what_is_missing_is_told(tmp_path, capsys):
     assert main([*matching_command, "--paper", "--stride", "2"]) == 2
     (tmp_path / "empty").mkdir()
     assert main(["evaluate", "matching", str(tmp_path / "empty")]) == 3
+
+
+def test_flsea_is_matched_where_it_lies(tmp_path, capsys):
+    for scene in ("canyons/a", "canyons/b", "red_sea/c", "red_sea/d", "red_sea/e"):
+        frames(tmp_path / "flsea" / scene / "imgs", 4)
+        frames(tmp_path / "flsea" / scene / "depth", 4, contrast=0.0)
+        frames(tmp_path / "clear" / scene / "imgs", 4)
+    command = ["evaluate", "matching", str(tmp_path / "flsea"), "-q", "--method", f"Clear={tmp_path / 'clear'}"]
+    assert main([*command, "--frames", "2", "-o", str(tmp_path / "m.json")]) == 0
+    assert "means over 5 adjacent pairs of 5 sequences" in capsys.readouterr().out
+    document = json.loads((tmp_path / "m.json").read_text())
+    raw, clear = (document["methods"][name]["summary"] for name in ("raw", "Clear"))
+    assert raw == clear  # the same frames, found in imgs/ on both sides; the flat depth maps are no frames
+    assert raw["matches"] > 30
+    assert main([*command, "--paper", "--scene", "a", "--scene", "red_sea/c"]) == 1  # too short for a stride of four
+    frames(tmp_path / "long" / "one", 13)
+    assert main(["evaluate", "matching", str(tmp_path / "long"), "--paper", "-q"]) == 2
+    assert "the paper takes 5 scenes and 1 are here" in capsys.readouterr().err

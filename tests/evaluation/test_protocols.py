@@ -1,7 +1,8 @@
 import pytest
 
 from pic_uie.errors import ConfigError
-from pic_uie.evaluation import paper, protocols
+from pic_uie.evaluation import protocols
+from pic_uie.paper import tables as paper
 
 
 @pytest.mark.parametrize("name", ["uieb-90", "lsui", "u45", "c60"])
@@ -14,7 +15,7 @@ def test_protocols_of_the_package_stand_in_the_paper(name):
 
 
 def test_the_package_knows_exactly_these():
-    assert protocols.known() == ("c60", "lsui", "u45", "uieb-90")
+    assert protocols.known() == ("c60", "lsui", "u45", "uieb-90", "uiqad-1080p", "uiqad-4k")
 
 
 def test_ones_own_protocol_finds_its_list_beside_itself(tmp_path):

@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from pic_uie import Enhancer, images
-from pic_uie.batch.process import enhanced
-from pic_uie.errors import ImageError
-from pic_uie.images import Colour, Picture, colour, exif, vips
-from pic_uie.images.ifd import text
-from pic_uie.images.profiles import grey_profile, matrix_profile
-from pictures import (
+from helpers.pictures import (
     D50,
     P3_PRIMARIES,
     PROPHOTO_PRIMARIES,
@@ -26,12 +20,22 @@ from pictures import (
     saved,
     srgb_profile,
 )
+from pic_uie import Enhancer, Strengths, images
+from pic_uie.batch import process
+from pic_uie.errors import ImageError
+from pic_uie.images import Colour, Picture, colour, exif, exif_write, vips
+from pic_uie.images.ifd import text
+from pic_uie.images.profiles import grey_profile, matrix_profile
 
 PROFILES = {
     "Adobe RGB": colour.ADOBE_RGB,
     "Display P3": matrix_profile("P3", P3_PRIMARIES, 2.2),
     "ProPhoto": matrix_profile("ProPhoto", PROPHOTO_PRIMARIES, 1.8, D50),
 }
+
+
+def enhanced(picture, enhancer, strength):
+    return process.enhanced(picture, enhancer, Strengths(strength=strength))[0]
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +185,7 @@ def test_a_profile_without_a_way_back_is_no_obstacle_to_files_without_profile(en
 def test_strips_of_a_large_picture_meet(enhancer, monkeypatch):
     data = saved(reef(96, 64), "PNG", icc_profile=PROFILES["ProPhoto"])
     whole = images.encode(enhanced(images.read(data), enhancer, 0.3))
-    monkeypatch.setattr(sys.modules["pic_uie.images.encode"], "_STRIP_PIXELS", 7 * 64)
+    monkeypatch.setattr(sys.modules["pic_uie.images.encoding"], "_STRIP_PIXELS", 7 * 64)
     assert images.encode(enhanced(images.read(data), enhancer, 0.3)) == whole
 
 
@@ -197,7 +201,7 @@ def test_alpha_passes_colour_management_untouched():
 def test_cameras_that_mean_adobe_rgb_without_saying_so_in_a_profile():
     tree = exif.parse(camera_exif(orientation=1))
     tree.interop[exif.INTEROP_INDEX] = text("R03")
-    data = saved(reef(), "JPEG", exif=b"Exif\0\0" + exif.serialise(tree), quality=95)
+    data = saved(reef(), "JPEG", exif=b"Exif\0\0" + exif_write.serialise(tree), quality=95)
     picture = images.read(data)
     assert picture.colour.profile == colour.ADOBE_RGB
     assert picture.colour.converted

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from PIL import Image
 
+from helpers.pictures import reef, saved
 from pic_uie import images
 from pic_uie.errors import ImageError
 from pic_uie.images import formats, vips
-from pictures import reef, saved
 
 FORMATS = ("JPEG", "PNG", "TIFF", "WEBP", "BMP", "AVIF")
 
@@ -24,11 +23,8 @@ def test_content_tells_the_format_whatever_the_name_says(tmp_path, name):
     [
         (b"", "an empty file"),
         (b"hello, this is text\n", "a text file"),
-        (b"GIF89a" + bytes(40), "a GIF picture"),
         (b"%PDF-1.7\n", "a PDF document"),
         (b"\x00\x00\x00\x18ftypmp42" + bytes(40), "a video"),
-        (b"II*\0\x10\0\0\0CR\x02\0" + bytes(40), "a camera raw file (Canon CR2; develop it to TIFF or JPEG first)"),
-        (b"FUJIFILMCCD-RAW 0201", "a camera raw file (Fujifilm RAF; develop it to TIFF or JPEG first)"),
         (bytes(range(64)), "a file of an unknown kind"),
         (b"BM, a text that begins like a bitmap", "a text file"),
     ],
@@ -37,12 +33,7 @@ def test_strangers_are_named_and_the_allowed_formats_listed(content, words):
     with pytest.raises(ImageError) as caught:
         images.read(content)
     assert str(caught.value).startswith(words)
-    assert "JPEG, PNG, TIFF, WebP, BMP, AVIF, HEIC" in str(caught.value)
-
-
-def test_gif_is_refused_though_pillow_could_read_it():
-    with pytest.raises(ImageError, match="GIF"):
-        images.read(saved(Image.fromarray(reef()).quantize(8), "GIF"))
+    assert "JPEG, PNG, TIFF, WebP, BMP, AVIF, HEIC, GIF, JPEG 2000, JPEG XL" in str(caught.value)
 
 
 @pytest.mark.parametrize("suffix", [".jpg", ".JPEG", ".Tif", ".webp", ".bmp", ".heic"])
@@ -64,7 +55,7 @@ def test_read_rgb8_gives_three_channels_of_anything(tmp_path):
 
 def test_what_libvips_says_of_other_pictures_is_not_told_of_this_one():
     lines = "tiff2vips: no memory for the directory\nheifload: no meta box found\nvips_source: bad seek\n"
-    assert vips._reason(lines, "heic") == "no meta box found"
+    assert vips._reason(lines, "avif") == "no meta box found"
     assert vips._reason(lines, "tiff") == "no memory for the directory"
     assert vips._reason(lines, "png") == "bad seek"
     assert vips._reason("tiff2vips: broken", "webp") == "libvips gives no reason"

@@ -1,17 +1,11 @@
-"""Five hundred mutated files: a picture or a documented error each (benchmarks/fuzz.py runs twenty thousand)."""
-
-import sys
+"""Five hundred mutated files: a picture or a documented error each (benchmarks/fuzz.py runs a hundred thousand)."""
 
 import pytest
 
 
 @pytest.fixture(scope="module")
-def fuzz(root):
-    sys.path.insert(0, str(root / "benchmarks"))
-    import fuzz
-
-    yield fuzz
-    sys.path.remove(str(root / "benchmarks"))
+def fuzz(benchmark_module):
+    return benchmark_module("fuzz")
 
 
 def test_mutated_files_are_read_or_refused(fuzz):

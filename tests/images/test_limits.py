@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from helpers.pictures import camera_exif, opened, reef, saved
 from pic_uie import images
 from pic_uie.errors import ImageError
 from pic_uie.images import bmp, ifd, vips
-from pictures import camera_exif, opened, reef, saved
 
 
 def bomb_png(width, height):
@@ -40,7 +40,7 @@ def bomb_bmp(width, height):
 @pytest.mark.parametrize("bomb", [bomb_png, bomb_jpeg, bomb_bmp])
 def test_bombs_are_refused_by_their_header(bomb, monkeypatch):
     monkeypatch.setattr(vips, "to_array", lambda image: pytest.fail("decoded"))
-    monkeypatch.setattr(bmp, "decode", lambda data: pytest.fail("decoded"))
+    monkeypatch.setattr(bmp, "_samples", lambda data, grey: pytest.fail("decoded"))
     with pytest.raises(ImageError, match=r"megapixels, beyond the limit of 268; .* --max-pixels \d+"):
         images.read(bomb(30000, 30000))
 
@@ -108,19 +108,7 @@ def test_a_tiff_with_a_thumbnail_page_is_one_picture():
 def test_raw_files_in_tiff_clothes_are_refused():
     dng = saved(reef(), "TIFF", tiffinfo={50706: b"\1\4\0\0"})
     with pytest.raises(ImageError, match=r"camera raw file \(DNG\)"):
-        images.read(dng)
-
-
-def test_float_tiff_is_refused_with_what_was_seen():
-    image = Image.fromarray(np.ones((4, 4), np.float32))
-    with pytest.raises(ImageError, match="channels of type float"):
-        images.read(saved(image, "TIFF"))
-
-
-def test_heic_without_a_decoder_says_what_to_do():
-    box = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"
-    with pytest.raises(ImageError, match="HEIC"):
-        images.read(box + bytes(100))
+        images.read(dng)  # LibRaw finds no sensor's data in it either
 
 
 def test_things_that_are_no_regular_files(tmp_path):

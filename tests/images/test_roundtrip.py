@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from helpers.pictures import opened, reef, saved
 from pic_uie import images
-from pic_uie.images import Colour, Picture, bmp, jpeg
+from pic_uie.images import Colour, Picture, bmp, vips
 from pic_uie.images.colour import flattened
-from pictures import opened, reef, saved
 
 LOSSLESS = {"png": {}, "tiff": {}, "bmp": {}, "webp": {"lossless": True}}
 
@@ -80,14 +80,15 @@ def test_one_bit_becomes_eight_bit_grey(name):
 
 
 @pytest.mark.parametrize("name", ["JPEG", "TIFF"])
-def test_cmyk_stays_cmyk_with_a_profile(name):
-    source = opened(saved(Image.fromarray(reef()).convert("CMYK"), name, quality=95))
-    picture = images.read(saved(source, name, quality=95))
+@pytest.mark.parametrize("profile", [None, vips.built_in_profile("cmyk")])
+def test_cmyk_stays_cmyk_with_a_profile_only_if_it_had_one(name, profile):
+    cmyk = Image.fromarray(reef()).convert("CMYK")
+    picture = images.read(saved(cmyk, name, quality=95, icc_profile=profile))
     assert picture.pixels.shape == (48, 64, 3)
     assert picture.colour.space == "cmyk"
     result = opened(images.encode(picture, quality=95))
     assert result.mode == "CMYK"
-    assert result.info["icc_profile"][16:20] == b"CMYK"
+    assert result.info.get("icc_profile") == profile  # one of half a megabyte would swell a small file
     # back through the other CMYK separation, the colours are where they were
     again = images.read(images.encode(picture, quality=100))
     assert np.abs(again.pixels.astype(int) - picture.pixels).mean() < 600  # of 65535
@@ -109,7 +110,7 @@ def test_jpeg_quality_and_subsampling_follow_the_source(quality, subsampling):
     result = images.encode(picture)
     ours, theirs = opened(result), opened(source)
     assert ours.quantization[0] == theirs.quantization[0]
-    assert jpeg.facts(result).coding.subsampled == (subsampling == 2)
+    assert images.read(result).coding.subsampled == (subsampling == 2)
     forced = opened(images.encode(picture, quality=50))
     assert forced.quantization[0] == opened(saved(reef(), "JPEG", quality=50)).quantization[0]
 

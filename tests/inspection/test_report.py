@@ -1,4 +1,4 @@
-"""The report: what it says is what the engine and the oracle say."""
+"""The report: what it says is what the engine and the reference say."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import sys
 import numpy as np
 import pytest
 
-from oracle import execute, resize
+from helpers.engines import BEST, pixels
+from helpers.samples import random_corrections, random_parameters
 from pic_uie.config import ModelConfig
 from pic_uie.corrections import Corrections, identity
 from pic_uie.errors import EnvironmentMissingError
 from pic_uie.inspection.report import inspect
 from pic_uie.inspection.sheet import render
+from pic_uie.reference import exact, execute, resize
+from pic_uie.strengths import Strengths
 from pic_uie.weights import Weights
-from samples import as_float64, random_corrections, random_parameters
 
 
 class Engine:
@@ -39,14 +41,13 @@ def test_the_json_has_theta_and_the_statistics():
     picture, engine = random_picture(40, 50), Engine()
     values = json.loads(inspect(picture, engine, "reef.jpg").to_json())
     assert Corrections.from_json(json.dumps(values["corrections"])) == engine.theta
-    chw = picture.transpose(2, 0, 1) / 255.0
-    steps = execute(chw, as_float64(engine.theta), engine.weights.parameters, steps=True)
-    np.testing.assert_allclose(values["statistics"]["m"], steps["m"], atol=1e-9)
-    np.testing.assert_allclose(values["statistics"]["S"], steps["S"], atol=1e-9)
-    np.testing.assert_allclose(values["statistics"]["eigenvalues"], np.linalg.eigvalsh(steps["S"]), atol=1e-9)
-    small = resize(chw, 256, 256)
-    np.testing.assert_allclose(values["thumbnail"]["mean"], small.mean((1, 2)), atol=1e-9)
-    np.testing.assert_allclose(values["thumbnail"]["std"], small.std((1, 2), ddof=1), atol=1e-9)
+    steps = execute(picture / 255.0, exact(engine.theta), engine.weights.parameters)
+    np.testing.assert_allclose(values["statistics"]["m"], steps.mean, atol=1e-9)
+    np.testing.assert_allclose(values["statistics"]["S"], steps.covariance, atol=1e-9)
+    np.testing.assert_allclose(values["statistics"]["eigenvalues"], np.linalg.eigvalsh(steps.covariance), atol=1e-9)
+    small = resize(picture / 255.0, 256, 256)
+    np.testing.assert_allclose(values["thumbnail"]["mean"], small.mean((0, 1)), atol=1e-9)
+    np.testing.assert_allclose(values["thumbnail"]["std"], small.std((0, 1), ddof=1), atol=1e-9)
     assert values["picture"] == {"name": "reef.jpg", "height": 40, "width": 50}
     assert values["gate"]["beta"] == float(engine.weights.parameters["executor.gate.beta"])
 
@@ -100,3 +101,21 @@ def test_a_missing_extra_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(EnvironmentMissingError, match=r"pic-uie\[figures\]"):
         render(inspection)
+
+
+@pytest.mark.parametrize(
+    "strengths",
+    [
+        Strengths(haze=0.3),
+        Strengths(contrast=0.4),
+        Strengths(colour=0.5),
+        Strengths(balance=0.6, strength=0.7),
+        Strengths(0.2, 0.0, 0.7, 0.4, 0.9),
+        Strengths(0.0, 0.0, 0.0, 0.0),
+    ],
+    ids=str,
+)
+def test_the_steps_with_groups_end_where_the_engine_does(strengths):
+    picture = pixels(9, 61, 83, np.uint8)
+    result = inspect(picture, BEST, max_side=None, strengths=strengths).steps.result * 255.0
+    assert np.abs(result - BEST.enhance(picture, **strengths.as_dict())).max() < 0.51 + 0.02

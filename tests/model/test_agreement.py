@@ -1,12 +1,12 @@
-"""The PyTorch model against the float64 oracle."""
+"""The PyTorch model against the float64 reference."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import oracle
-from samples import EXTREMES, as_float64, extreme_corrections, picture, random_corrections, random_parameters
+from helpers.samples import EXTREMES, extreme_corrections, picture, random_corrections, random_parameters
+from pic_uie import reference
 
 torch = pytest.importorskip("torch")
 from pic_uie.config import ModelConfig  # noqa: E402
@@ -22,13 +22,17 @@ def model_with(parameters, config=None):
     return model.eval()
 
 
+def enhanced_by_reference(image, theta, exact):
+    return reference.execute(image.transpose(1, 2, 0), theta, exact).result.transpose(2, 0, 1)
+
+
 def executor_difference(image, corrections, parameters):
     with torch.no_grad():
         ours = (
             model_with(parameters).executor(torch.tensor(image)[None], Theta.from_corrections(corrections))[0].numpy()
         )
     exact = {name: array.astype(np.float64) for name, array in parameters.items()}
-    return np.abs(ours - oracle.execute(image.astype(np.float64), as_float64(corrections), exact)).max()
+    return np.abs(ours - enhanced_by_reference(image, reference.exact(corrections), exact)).max()
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -63,11 +67,11 @@ def test_whole_model_with_random_weights(size):
     exact = {name: array.astype(np.float64) for name, array in parameters.items()}
     with torch.no_grad():
         enhanced, theta = model_with(parameters)(torch.tensor(image)[None])
-    expected = oracle.predict(image.astype(np.float64), exact)
+    expected = reference.predict(image.transpose(1, 2, 0), exact)
     for name, value in expected.items():
         ours = getattr(theta, name)[0].numpy()
         assert np.allclose(ours.reshape(np.shape(value)), value, rtol=1e-4, atol=TOLERANCE), name
-    assert np.abs(enhanced[0].numpy() - oracle.execute(image.astype(np.float64), expected, exact)).max() < 5 * TOLERANCE
+    assert np.abs(enhanced[0].numpy() - enhanced_by_reference(image, expected, exact)).max() < 5 * TOLERANCE
 
 
 def test_whole_model_in_double_is_exact():
@@ -75,8 +79,8 @@ def test_whole_model_in_double_is_exact():
     exact = {name: array.astype(np.float64) for name, array in parameters.items()}
     with torch.no_grad():
         enhanced, _ = model_with(parameters).double()(torch.tensor(image, dtype=torch.float64)[None])
-    theta = oracle.predict(image.astype(np.float64), exact)
-    assert np.abs(enhanced[0].numpy() - oracle.execute(image.astype(np.float64), theta, exact)).max() < 1e-10
+    theta = reference.predict(image.transpose(1, 2, 0), exact)
+    assert np.abs(enhanced[0].numpy() - enhanced_by_reference(image, theta, exact)).max() < 1e-10
 
 
 @pytest.mark.parametrize("thumbnail", [128, 384])
@@ -87,8 +91,8 @@ def test_other_thumbnails(thumbnail):
     image = picture(8, 100, 60)
     with torch.no_grad():
         enhanced, _ = model_with(parameters, config).double()(torch.tensor(image, dtype=torch.float64)[None])
-    theta = oracle.predict(image.astype(np.float64), exact, thumbnail, grid=5)
-    assert np.abs(enhanced[0].numpy() - oracle.execute(image.astype(np.float64), theta, exact)).max() < 1e-10
+    theta = reference.predict(image.transpose(1, 2, 0), exact, thumbnail, grid=5)
+    assert np.abs(enhanced[0].numpy() - enhanced_by_reference(image, theta, exact)).max() < 1e-10
 
 
 def test_chroma_curves_and_affine_tables_are_what_they_stand_for():

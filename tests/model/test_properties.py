@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from samples import picture, random_corrections, random_parameters
+from helpers.samples import picture, random_corrections, random_parameters
 
 torch = pytest.importorskip("torch")
 from pic_uie.config import ModelConfig  # noqa: E402

@@ -1,21 +1,30 @@
 // Drives the core with random and with wrong arguments: native_tests ROUNDS SEED. Memory is allocated to the byte, so the
 // address sanitizer sees every access beyond it; results are compared with the reference and between thread counts.
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
-#include <random>
 #include <string>
 
+#include "frames.h"
 #include "pic_uie.h"
+#include "random.h"
 #include "reference.h"
+#include "sixteen_bits.h"
+#include "temporal_tests.h"
 
-using namespace pic_uie;
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PIC_UIE_OWN_ALLOCATOR  // clang's thread sanitizer brings its own `new`
+#endif
+#endif
 
 std::atomic<long> allocations{0};
+#if !defined(PIC_UIE_OWN_ALLOCATOR)
 void* operator new(std::size_t size) {
     ++allocations;
     if (void* memory = std::malloc(size ? size : 1)) return memory;
@@ -23,61 +32,26 @@ void* operator new(std::size_t size) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
 
 namespace {
 
-std::mt19937 generator;
-int uniform(int low, int high) { return std::uniform_int_distribution(low, high)(generator); }
-float real(float low, float high) { return std::uniform_real_distribution(low, high)(generator); }
-
-void require(bool fine, const char* what) {
-    if (fine) return;
-    std::fprintf(stderr, "FAILED: %s\n", what);
-    std::exit(1);
-}
-
-struct Model {
-    std::vector<std::vector<float>> memory;
-    Parameters p = {};
-
-    Layer layer(int outputs, int inputs, float scale) {
-        for (int count : {outputs * inputs, outputs}) {
-            memory.emplace_back(count);
-            for (float& x : memory.back()) x = real(-scale, scale);
-        }
-        return {memory[memory.size() - 2].data(), memory.back().data()};
-    }
-
-    Model(int width, int thumbnail, int grid) {
-        p.width = width, p.thumbnail = thumbnail, p.grid = grid;
-        for (int i = 0; i < 3; ++i) p.conv[i] = layer(width, 9 * (i ? width : 3), 0.2f), p.norm[i] = layer(width, 1, 1.0f);
-        p.statistics = layer(width, 6, 0.2f);
-        p.t = layer(1, width, 0.5f), p.v = layer(1, width, 0.5f), p.a = layer(1, width, 0.5f);
-        p.tone = layer(constants::TONE_INCREMENTS, width, 0.3f);
-        p.chroma = layer(2 * grid * grid, width, 0.1f);
-        p.affine = layer(12, width, 0.3f), p.covariance = layer(10, width, 0.3f);
-        p.beta = 0.8f, p.gamma = 0.3f;
-        p.expand = layer(16, 9, 0.3f), p.depthwise = layer(16, 9, 0.3f), p.project = layer(1, 144, 0.05f);
-    }
-};
-
-struct Theta {
-    std::vector<float> t, v, a, tone, lut;
-    Corrections c = {};
-
-    Theta(int h, int w, int tones, int grid) : t(h * w), v(h * w), a(h * w), tone(tones), lut(2 * grid * grid) {
-        for (float& x : t) x = real(0.05f, 1.0f);
-        for (float& x : v) x = real(0.0f, 0.4f);
-        for (float& x : a) x = real(0.0f, 1.0f);
-        for (float& x : lut) x = real(-1.0f, 1.0f);
-        for (int i = 0; i < tones; ++i) tone[i] = float(i) / float(tones - 1);
-        for (int i = 1; i + 1 < tones; ++i) tone[i] = tone[i] * tone[i];
-        c = {t.data(), v.data(), a.data(), h, w, tone.data(), tones, lut.data(), grid, {}, {}, {}, {}, real(0.0f, 1.0f)};
-        for (int i = 0; i < 9; ++i) c.matrix[i] = (i % 4 == 0) + real(-0.1f, 0.1f);
-        for (int i = 0; i < 3; ++i) c.bias[i] = real(-0.05f, 0.05f), c.mean[i] = real(-0.1f, 0.5f);
-        for (int i : {0, 3, 4, 6, 7, 8}) c.recolor[i] = real(-0.2f, 0.2f);
-    }
-};
+using pic_uie::Code;
+using pic_uie::CorrectionsOut;
+using pic_uie::Corrections;
+using pic_uie::Depth;
+using pic_uie::Engine;
+using pic_uie::Error;
+using pic_uie::Image;
+using pic_uie::Parameters;
+using pic_uie::Statistics;
+using pic_uie::instruction_sets;
+using random_input::Model;
+using random_input::Theta;
+using random_input::generator;
+using random_input::real;
+using random_input::require;
+using random_input::uniform;
 
 // Pixels with random strides of either sign and not one byte more than they need.
 struct Pixels {
@@ -107,12 +81,15 @@ struct Pixels {
                c * image.channel_stride;
     }
     void set(int64_t y, int64_t x, int c, double value) {
-        const uint8_t low = uint8_t(value * 255 + 0.5);
-        const uint16_t high = uint16_t(value * 65535 + 0.5);
-        const float plain = float(value);
-        if (image.depth == Depth::u8) std::memcpy(at(y, x, c), &low, 1);
-        if (image.depth == Depth::u16) std::memcpy(at(y, x, c), &high, 2);
-        if (image.depth == Depth::f32) std::memcpy(at(y, x, c), &plain, 4);
+        if (image.depth == Depth::f32) {
+            const float plain = float(value);
+            std::memcpy(at(y, x, c), &plain, 4);
+        } else if (image.depth == Depth::u16) {
+            const uint16_t high = uint16_t(value * 65535 + 0.5);
+            std::memcpy(at(y, x, c), &high, 2);
+        } else {
+            *at(y, x, c) = uint8_t(value * 255 + 0.5);
+        }
     }
     double get(int64_t y, int64_t x, int c) const {
         uint16_t high;
@@ -153,13 +130,20 @@ void random_round(Engine& engine, const Model& model) {
             for (int c = 0; c < channels; ++c) in.set(y, x, c, real(0.0f, 1.0f));
     const Theta theta(uniform(1, 40), uniform(1, 40), uniform(2, 60), uniform(2, 14));
     const float strength = uniform(0, 1) ? 1.0f : real(0.01f, 1.0f);
-    require(!engine.execute(in.image, theta.c, out.image, strength, uniform(1, 4)), "execute");
-    require(!engine.execute(in.image, theta.c, again.image, strength, 1), "execute on one thread");
+    require(!engine.execute(in.image, theta.c, nullptr, out.image, strength, uniform(1, 4)), "execute");
+    require(!engine.execute(in.image, theta.c, nullptr, again.image, strength, 1), "execute on one thread");
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x)
             for (int c = 0; c < channels; ++c)
                 require(out.get(y, x, c) == again.get(y, x, c), "the same bytes for any thread count and strides");
     compare(in, out, theta, model.p, strength);
+    Statistics own;
+    require(!engine.measure(in.image, theta.c, own, uniform(1, 3)), "measure");
+    require(!engine.execute(in.image, theta.c, &own, again.image, strength, 1), "execute with statistics");
+    for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x)
+            for (int c = 0; c < channels; ++c)
+                require(out.get(y, x, c) == again.get(y, x, c), "its own statistics change nothing");
     require(!engine.enhance(in.image, out.image, strength, uniform(0, 3)), "enhance");
     require(!engine.enhance(in.image, out.image, 0.0f, 0), "strength 0");
     for (int y = 0; y < height; ++y)
@@ -180,7 +164,7 @@ void wrong_arguments(Engine& engine, Model& model) {
     const Image good = pixels.image;
     Theta theta(2, 2, 5, 3);
     auto refused = [&](Image in, Image out, const Corrections& c, float strength, const char* what) {
-        require(engine.execute(in, c, out, strength, 1) != nullptr, what);
+        require(bool(engine.execute(in, c, nullptr, out, strength, 1)), what);
     };
     const int64_t huge = std::numeric_limits<int64_t>::max();
     auto with = [&](auto member, auto value) {
@@ -193,15 +177,24 @@ void wrong_arguments(Engine& engine, Model& model) {
                              with(&Image::channels, 2), with(&Image::row_stride, huge), with(&Image::pixel_stride, -huge)}) {
         refused(bad, bad, theta.c, 1.0f, "a bad picture");
         CorrectionsOut nowhere = {};
-        require(engine.predict(bad, nowhere, 1) != nullptr, "a bad picture to predict");
-        require(engine.enhance(bad, bad, 1.0f, 1) != nullptr, "a bad picture to enhance");
+        require(bool(engine.predict(bad, nowhere, 1)), "a bad picture to predict");
+        require(bool(engine.enhance(bad, bad, 1.0f, 1)), "a bad picture to enhance");
     }
     refused(good, with(&Image::width, int64_t(4)), theta.c, 1.0f, "another size of output");
-    refused(good, with(&Image::pixel_stride, int64_t(0)), theta.c, 1.0f, "output that overlaps itself");
+    const Image packed = {good.data, Depth::u8, 2, 3, 3, 9, 3, 1};
+    for (int64_t stride : {0, 1, 2}) {
+        Image overlapping = packed;
+        overlapping.pixel_stride = stride;
+        require(engine.execute(packed, theta.c, nullptr, overlapping, 1.0f, 1).code == Code::overlapping_output,
+                "output that overlaps itself");
+    }
+    Statistics odd = {};
+    odd.covariance[1] = 0.5;
+    require(engine.execute(good, theta.c, &odd, good, 1.0f, 1).code == Code::bad_statistics, "a covariance that is none");
     for (float strength : {-0.1f, 1.1f, std::numeric_limits<float>::quiet_NaN()})
         refused(good, good, theta.c, strength, "a bad strength");
     CorrectionsOut nowhere = {};
-    require(engine.predict(good, nowhere, 1) != nullptr, "nowhere to write");
+    require(engine.predict(good, nowhere, 1).code == Code::no_corrections, "nowhere to write");
 
     auto change = [&](auto edit, const char* what) {
         Corrections c = theta.c;
@@ -218,33 +211,59 @@ void wrong_arguments(Engine& engine, Model& model) {
     floats.set(1, 1, 1, std::numeric_limits<double>::quiet_NaN());
     refused(floats.image, floats.image, theta.c, 1.0f, "NaN in the picture");
     floats.set(1, 1, 1, 1.5);
-    refused(floats.image, floats.image, theta.c, 1.0f, "samples beyond 1");
+    require(engine.execute(floats.image, theta.c, nullptr, floats.image, 1.0f, 1).code == Code::bad_samples, "samples beyond 1");
 
     std::unique_ptr<Engine> none;
     Parameters p = model.p;
     p.gamma = std::numeric_limits<float>::quiet_NaN();
-    require(Engine::create(p, 1, nullptr, none) && !none, "NaN in the weights");
+    require(bool(Engine::create(p, 1, nullptr, none)) && !none, "NaN in the weights");
     p = model.p, p.expand.weight = nullptr;
-    require(Engine::create(p, 1, nullptr, none) && !none, "weights that are missing");
+    require(bool(Engine::create(p, 1, nullptr, none)) && !none, "weights that are missing");
     p = model.p, p.thumbnail = 20;
-    require(Engine::create(p, 1, nullptr, none) && !none, "an odd thumbnail");
-    require(Engine::create(model.p, 0, nullptr, none) && !none, "no threads");
-    require(Engine::create(model.p, 1, "abacus", none) && !none, "an unknown instruction set");
+    require(bool(Engine::create(p, 1, nullptr, none)) && !none, "an odd thumbnail");
+    require(bool(Engine::create(model.p, 0, nullptr, none)) && !none, "no threads");
+    require(bool(Engine::create(model.p, 1, "abacus", none)) && !none, "an unknown instruction set");
+}
+
+// A number that stands for the bytes of a few results, to compare machines and compilers.
+unsigned long long digest(Engine& engine) {
+    unsigned long long hash = 14695981039346656037ull;
+    for (int channels : {3, 4}) {
+        std::vector<uint8_t> in(size_t(131 * 97 * channels)), out(in.size());
+        for (size_t i = 0; i < in.size(); ++i) in[i] = uint8_t(120 + 100 * std::sin(double(i) / 37.0) + double(i % 11));
+        const Image image = {in.data(), Depth::u8, 97, 131, channels, 131 * channels, channels, 1};
+        Image target = image;
+        target.data = out.data();
+        require(!engine.enhance(image, target, 1.0f, 2), "enhance");
+        for (uint8_t byte : out) hash = (hash ^ byte) * 1099511628211ull;
+    }
+    return hash;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     const int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
+    sixteen_bits::rounds(10 * rounds);  // its weights are drawn from the generator's first values: all of them are heard
     generator.seed(argc > 2 ? unsigned(std::atoi(argv[2])) : 1u);
+    temporal_tests::run(4 * rounds);
     for (const char* const* isa = instruction_sets(); *isa; ++isa) {
+        generator.seed(argc > 2 ? unsigned(std::atoi(argv[2])) : 1u);  // the same for every set
         Model model(uniform(1, 20), 8 * uniform(2, 6), uniform(2, 10));
+        Model small(uniform(1, 20), 8 * uniform(2, 6), uniform(2, 10), 0.01f);  // frames of 8 bits go in fixed point
+        model.silence(uniform(0, 15)), small.silence(uniform(0, 15));
         std::unique_ptr<Engine> engine;
         require(!Engine::create(model.p, 2, *isa, engine), "create");
         require(std::string(engine->instruction_set()) == *isa, "the instruction set asked for");
         for (int round = 0; round < rounds; ++round) random_round(*engine, model);
+        for (int round = 0; round < rounds; ++round) frames::random_round(*engine, model);
+        std::unique_ptr<Engine> fixed_engine;
+        require(!Engine::create(small.p, 2, *isa, fixed_engine), "create");
+        for (int round = 0; round < rounds; ++round) frames::random_round(*fixed_engine, small);
+        frames::wrong_arguments(*engine);
         nothing_is_allocated_again(*engine);
         wrong_arguments(*engine, model);
         std::printf("%s: %d rounds passed\n", *isa, rounds);
+        if (argc > 3) std::printf("%s digest %llx\n", *isa, digest(*engine));
     }
 }

@@ -1,4 +1,4 @@
-"""Builds the C++ core without Python and runs its own tests: under sanitizers, and for aarch64 in an emulator."""
+"""Builds the C++ core and the training kernels without Python; their own tests run under sanitizers and elsewhere."""
 
 import os
 import shutil
@@ -7,22 +7,23 @@ import sys
 
 import pytest
 
-ROUNDS = "25"
-TOOLS = "aarch64-linux-gnu-g++", "qemu-aarch64"
+pytestmark = pytest.mark.xdist_group("native")
+
+SHORT = "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1 -g1", "-DPIC_UIE_KERNEL_OPTIMISATION=-O1"
+SANITIZERS = {"address,undefined": {"ASAN_OPTIONS": "detect_leaks=0"}, "thread": {}}
+CLANG = next((name for name in ("clang++", *(f"clang++-{n}" for n in range(22, 13, -1))) if shutil.which(name)), None)
+ROUNDS = {"native_tests": "20", "training_tests": "6"}
 
 
 def build(root, name, *options):
-    """Returns the executable; the folder stays, so that only what changed is built again."""
-    folder = root / "build" / name
+    """Returns the folder of the executables; it stays, so that only what changed is built again."""
+    folder = root / "build" / f"native-tests-{name}"
     cmake = tool("cmake")
     if cmake is None:
-        pytest.skip("cmake is not installed")
-    ninja = tool("ninja")
-    generator = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"] if ninja else []
-    source = str(root / "tests" / "native")
-    run([cmake, "-S", source, "-B", str(folder), *generator, *options])
+        pytest.skip("cmake is not installed: pip install cmake")
+    run([cmake, "-S", str(root / "tests" / "native"), "-B", str(folder), "-DPIC_UIE_WERROR=ON", *options])
     run([cmake, "--build", str(folder), "--parallel", "2"])
-    return str(folder / "native_tests")
+    return folder
 
 
 def tool(name):
@@ -36,42 +37,67 @@ def run(command, **environment):
     return done.stdout
 
 
-def can_sanitize(folder):
-    compiler = shutil.which(os.environ.get("CXX", "c++"))
-    if compiler is None:
-        return False
+def run_tests(folder, *before, suffix="", **environment):
+    for tests, rounds in ROUNDS.items():
+        output = run([*before, str(folder / f"{tests}{suffix}"), rounds, "1"], **environment)
+        assert "rounds passed" in output
+
+
+def can_sanitize(compiler, sanitizer, folder):
     source = folder / "probe.cpp"
     source.write_text("int main() {}")
-    command = [compiler, "-fsanitize=address,undefined", str(source), "-o", str(folder / "probe")]
+    command = [compiler, f"-fsanitize={sanitizer}", str(source), "-o", str(folder / "probe")]
     return (
         subprocess.run(command, capture_output=True, check=False).returncode == 0
         and subprocess.run([str(folder / "probe")], capture_output=True, check=False).returncode == 0
     )
 
 
-def test_core_under_sanitizers(root, tmp_path):
-    if not can_sanitize(tmp_path):
-        pytest.skip("no C++ compiler with the address and undefined-behaviour sanitizers")
-    flags = "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1 -g1", "-DPIC_UIE_KERNEL_OPTIMISATION=-O1"
-    tests = build(root, "native-tests-sanitized", "-DSANITIZE=ON", *flags)
-    output = run([tests, ROUNDS, "1"], ASAN_OPTIONS="detect_leaks=0")
-    assert "rounds passed" in output
+@pytest.mark.parametrize("sanitizer", SANITIZERS)
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_under_sanitizers(compiler, sanitizer, root, tmp_path):
+    found = CLANG if compiler == "clang++" else shutil.which("g++")
+    if found is None:
+        pytest.skip(f"{compiler} is not installed: apt install {'clang' if compiler == 'clang++' else 'g++'}")
+    if not can_sanitize(found, sanitizer, tmp_path):
+        pytest.skip(f"{found} has no {sanitizer} sanitizer: apt install libclang-rt-dev for clang's")
+    options = f"-DSANITIZE={sanitizer}", f"-DCMAKE_CXX_COMPILER={found}"
+    folder = build(root, f"{compiler}-{sanitizer.replace(',', '-')}", *options, *SHORT)
+    run_tests(folder, **SANITIZERS[sanitizer])
 
 
-def test_core_on_aarch64(root):
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_on_aarch64(compiler, root):
+    needed = ["aarch64-linux-gnu-g++", "qemu-aarch64"]
+    missing = [name for name in needed if shutil.which(name) is None]
     if missing:
         pytest.skip(f"{' and '.join(missing)} not installed: apt install g++-aarch64-linux-gnu qemu-user")
-    tests = build(
-        root,
-        "native-tests-aarch64",
-        "-DCMAKE_SYSTEM_NAME=Linux",
-        "-DCMAKE_SYSTEM_PROCESSOR=aarch64",
-        f"-DCMAKE_CXX_COMPILER={TOOLS[0]}",
-        "-DCMAKE_EXE_LINKER_FLAGS=-static",
-        "-DCMAKE_BUILD_TYPE=Release",
-    )
-    assert "neon: 10 rounds passed" in run([TOOLS[1], tests, "10", "2"])
+    if compiler == "clang++" and CLANG is None:
+        pytest.skip("clang++ is not installed: apt install clang")
+    target = {
+        "g++": [f"-DCMAKE_CXX_COMPILER={needed[0]}"],
+        "clang++": [f"-DCMAKE_CXX_COMPILER={CLANG}", "-DCMAKE_CXX_COMPILER_TARGET=aarch64-linux-gnu"],
+    }[compiler]
+    system = "-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64", "-DCMAKE_EXE_LINKER_FLAGS=-static"
+    folder = build(root, f"{compiler}-aarch64", *target, *system, "-DCMAKE_BUILD_TYPE=Release")
+    for tests in ROUNDS:
+        assert "neon: 3 rounds passed" in run([needed[1], str(folder / tests), "3", "2"])
+
+
+def test_on_windows(root, tmp_path):
+    compiler = shutil.which("x86_64-w64-mingw32-g++-posix")
+    wine = shutil.which("wine")
+    if compiler is None or wine is None:
+        pytest.skip("mingw-w64 or wine is not installed: apt install g++-mingw-w64-x86-64-posix wine")
+    system = "-DCMAKE_SYSTEM_NAME=Windows", "-DCMAKE_SYSTEM_PROCESSOR=AMD64", "-DCMAKE_EXE_LINKER_FLAGS=-static"
+    folder = build(root, "windows", f"-DCMAKE_CXX_COMPILER={compiler}", *system, "-DCMAKE_BUILD_TYPE=Release")
+    quiet = {"WINEDEBUG": "-all", "WINEPREFIX": str(tmp_path / "wine")}
+    run_tests(folder, wine, suffix=".exe", **quiet)
+    theirs = run([wine, str(folder / "native_tests.exe"), "2", "3", "digest"], **quiet)
+    ours = run([str(build(root, "plain", "-DCMAKE_BUILD_TYPE=Release") / "native_tests"), "2", "3", "digest"])
+    baseline = [line for line in ours.splitlines() if line.startswith("baseline digest")]
+    assert baseline
+    assert baseline[0] in theirs.replace("\r", "").splitlines()
 
 
 def test_no_code_for_one_instruction_set_can_stand_in_for_another(root):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from pic_uie.errors import ConfigError  # noqa: E402
 from pic_uie.training.augmentation import epoch_order, make_batch  # noqa: E402
-from pic_uie.training.config import Augmentation, Recipe  # noqa: E402
+from pic_uie.training.config import Augmentation, Recipe, UntouchedKinds  # noqa: E402
 from pic_uie.training.pairs import Pairs  # noqa: E402
 
 
@@ -62,6 +63,55 @@ def test_severity_moves_the_input_along_the_line_to_its_target():
         severity = ((moved.inputs[index] - moved.targets[index]) / offset)[inside[index] & (offset.abs() > 0.02)]
         assert severity.std() < 1e-4
         assert 0.5 <= severity.mean() <= 1.5
+
+
+def smooth(count=6, size=64):
+    """Pairs whose inputs and targets are one soft ramp: any grain is added."""
+    ramp = np.linspace(60, 180, size).astype(np.uint8)
+    inputs = np.broadcast_to(ramp[None, None, :, None], (count, size, size, 3)).copy()
+    return Pairs(tuple(map(str, range(count))), inputs, inputs.copy(), inputs[..., 0].copy())
+
+
+def test_noise_is_on_the_input_alone_and_never_stronger_than_asked():
+    recipe = Recipe(augmentation=Augmentation(noise=8.0))
+    batches = [make_batch(smooth(), range(6), recipe, epoch) for epoch in range(10)]
+    plain = make_batch(smooth(), range(6), Recipe(), 0)
+    assert torch.equal(batches[0].targets, plain.targets)
+    noise = torch.cat([255.0 * (batch.inputs - batch.targets) for batch in batches]).std(dim=(1, 2, 3))
+    assert noise.max() < 8.3
+    assert noise.max() > 6.0
+    assert noise.min() < 2.0
+
+
+def test_the_asked_share_of_inputs_goes_through_jpeg_and_no_target():
+    pairs = smooth()
+    pairs.inputs[:, ::3, ::3] = 255  # something to blur
+    recipe = Recipe(augmentation=Augmentation(jpeg=0.5))
+    plain = [make_batch(pairs, range(6), Recipe(), epoch) for epoch in range(30)]
+    batches = [make_batch(pairs, range(6), recipe, epoch) for epoch in range(30)]
+    assert all(torch.equal(batch.targets, other.targets) for batch, other in zip(batches, plain, strict=True))
+    errors = torch.cat([(b.inputs - p.inputs).abs().amax(dim=(1, 2, 3)) for b, p in zip(batches, plain, strict=True)])
+    assert 0.4 < (errors > 0).float().mean() < 0.6
+    assert errors.max() < 0.8  # still the same picture
+
+
+def test_kinds_choose_which_pictures_stay():
+    def pictures(**kinds):
+        none = dict.fromkeys(("good", "land", "dark", "plain", "grey"), 0.0)
+        augmentation = Augmentation(untouched=1.0, kinds=UntouchedKinds(**(none | kinds)))
+        recipe = Recipe(augmentation=augmentation)
+        return torch.cat([make_batch(coordinates(size=64), range(6), recipe, epoch).inputs for epoch in range(20)])
+
+    grey = pictures(grey=1.0)
+    assert (grey.mean(dim=(2, 3)).amax(dim=1) - grey.mean(dim=(2, 3)).amin(dim=1)).max() < 0.03
+    assert 0.4 < (grey.mean(dim=(1, 2, 3)) > 0.7).float().mean() < 0.9  # sheets, and some of the others
+    assert (grey == 1.0).all(dim=3).all(dim=2).all(dim=1).sum() >= 5  # nothing but white
+    assert pictures(dark=2.0).mean(dim=(1, 2, 3)).max() < 0.35
+    assert pictures(good=1.0).std(dim=(2, 3)).amax(dim=1).min() > 0.05
+    with pytest.raises(ConfigError, match="kinds"):
+        UntouchedKinds(0.0, 0.0, 0.0, 0.0, 0.0)
+    with pytest.raises(ConfigError, match="kinds"):
+        UntouchedKinds(land=-0.1)
 
 
 def test_untouched_pictures_are_their_own_target_in_8_bits_and_of_every_kind():

@@ -21,9 +21,10 @@ from pic_uie.model import PicUie  # noqa: E402
 from pic_uie.training.augmentation import make_batch  # noqa: E402
 from pic_uie.training.checkpoint import load_state, save_state  # noqa: E402
 from pic_uie.training.config import Optimization, Recipe  # noqa: E402
-from pic_uie.training.loop import ingredients, start, take_step, train  # noqa: E402
+from pic_uie.training.loop import start, train  # noqa: E402
 from pic_uie.training.pairs import find_stems, load_pairs  # noqa: E402
-from pic_uie.training.trainee import Trainee  # noqa: E402
+from pic_uie.training.run_folder import ingredients  # noqa: E402
+from pic_uie.training.step import take_step  # noqa: E402
 from pic_uie.training.validation import validate  # noqa: E402
 
 VARIANTS = sorted(os.listdir(os.path.join(os.path.dirname(__file__), "../../configs/variants")))
@@ -51,7 +52,7 @@ def test_every_variant_takes_steps_and_learns(root, pairs, name):
     state = start(recipe)
     before = [parameter.detach().clone() for parameter in state.model.parameters()]
     batch = make_batch(pairs, [0, 1], recipe, 0)
-    losses = [take_step(Trainee(state.model), state, batch, recipe)["total"].item() for _ in range(3)]
+    losses = [take_step(state.lesson, state, batch, recipe)["total"].item() for _ in range(3)]
     assert np.isfinite(losses).all()
     assert losses[-1] < losses[0]
     assert any(not torch.equal(a, b) for a, b in zip(before, state.model.parameters(), strict=True))
@@ -142,7 +143,7 @@ def test_bad_input_is_told_and_spoils_nothing(dataset, tmp_path, capsys):
 def test_tensorboard_is_optional_and_missed_politely(dataset, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)  # as if it were not installed
     assert main(command(dataset, tmp_path / "run", "--tensorboard")) == 4
-    assert "pip install tensorboard" in capsys.readouterr().err
+    assert "pip install 'pic-uie[tensorboard]'" in capsys.readouterr().err
     written = []
 
     class Writer:
@@ -171,7 +172,7 @@ def test_full_disk_while_saving_keeps_the_last_state(tmp_path, pairs, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(EnvironmentMissingError, match="No space left on device; the file from before is untouched"):
+    with pytest.raises(EnvironmentMissingError, match="the disk is full"):
         save_state(tmp_path / "state.safetensors", state, recipe, {})
     assert (tmp_path / "state.safetensors").read_bytes() == before
 
@@ -195,6 +196,10 @@ def test_damaged_or_foreign_states_are_refused(tmp_path, pairs):
     data = path.read_bytes()
     with pytest.raises(ConfigError, match=r"optimization\.epochs: 1 there, 700 here"):
         load_state(path, start(Recipe(size=176)), Recipe(size=176, optimization=Optimization(batch=4)), {})
+    for changed in (data[:-1] + bytes([data[-1] ^ 1]), data.replace(b'\\"step\\": ', b'\\"step\\": 1')):
+        path.write_bytes(changed)
+        with pytest.raises(WeightsError, match=r"is damaged: its contents|cannot read the training state"):
+            load_state(path, start(recipe), recipe, {})
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(WeightsError, match="cannot read the training state"):
         load_state(path, start(recipe), recipe, {})
@@ -237,7 +242,7 @@ def test_states_of_other_versions_and_incomplete_ones_are_told(tmp_path, pairs):
     train(recipe, pairs, None, tmp_path)
     path = tmp_path / "state.safetensors"
     data = path.read_bytes()
-    path.write_bytes(data.replace(b"pic-uie-training-3", b"pic-uie-training-1"))
+    path.write_bytes(data.replace(b"pic-uie-training-4", b"pic-uie-training-1"))
     with pytest.raises(ConfigError, match="another version of pic-uie: train to another folder"):
         load_state(path, start(recipe), recipe, ingredients(recipe, pairs, None))
     path.write_bytes(data.replace(b"ingredients", b"ingredientz"))

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from samples import picture
+from helpers.samples import picture
 
 torch = pytest.importorskip("torch")
 from pic_uie.config import ModelConfig  # noqa: E402
 from pic_uie.model import PicUie  # noqa: E402
 from pic_uie.training import losses  # noqa: E402
 from pic_uie.training.config import LossWeights, Optimization  # noqa: E402
-from pic_uie.training.loop import learning_rate  # noqa: E402
+from pic_uie.training.step import learning_rate  # noqa: E402
 
 
 def test_depth_correlation_is_pearson():

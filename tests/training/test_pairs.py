@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pic_uie.datasets.names import read_list
+from pic_uie.datasets.stems import read_stems
 from pic_uie.errors import DataError
-from pic_uie.evaluation import folders
-from pic_uie.stems import read_stems
 from pic_uie.training.pairs import find_stems, load_pairs
 
 
@@ -48,7 +48,7 @@ def test_list_files(tmp_path):
     path = tmp_path / "list.txt"
     path.write_text("\ufeff# a comment\n01.png\n\n02\n10_img_.jpg # another\nname.with.dots\nsub\\no#5.png\n", "utf-8")
     assert read_stems(path) == ("01", "02", "10_img_", "name.with.dots", "no#5")
-    assert folders.read_list(path).stems == ("01", "02", "10_img_", "name.with.dots", "no#5")
+    assert read_list(path).stems == ("01", "02", "10_img_", "name.with.dots", "no#5")
     for text, message in [("\n# nothing\n", "names no picture"), ("01\n02\n01.png\n", "names twice: 01")]:
         path.write_text(text)
         with pytest.raises(DataError, match=message):
@@ -74,7 +74,7 @@ def test_bad_pictures_are_named(copy):
     with pytest.raises(DataError, match=r"input.02\.png"):
         load_pairs(copy, ["02"], 64, with_depth=False)
     (copy / "input" / "03.jpg").write_bytes((copy / "input" / "03.png").read_bytes())
-    with pytest.raises(DataError, match="two pictures of one name"):
+    with pytest.raises(DataError, match="two pictures named"):
         load_pairs(copy, ["01"], 64, with_depth=False)
     (copy / "input" / "03.jpg").unlink()
     shutil.rmtree(copy / "depth")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from helpers.samples import random_parameters  # noqa: E402
 from pic_uie import typed_yaml, weights  # noqa: E402
 from pic_uie.cli.main import main  # noqa: E402
 from pic_uie.errors import ConfigError, WeightsError  # noqa: E402
@@ -17,7 +18,6 @@ from pic_uie.training.config import Augmentation, Optimization, Recipe, Teaching
 from pic_uie.training.loop import start, train  # noqa: E402
 from pic_uie.training.pairs import Pairs  # noqa: E402
 from pic_uie.training.teaching import Teachers  # noqa: E402
-from samples import random_parameters  # noqa: E402
 
 SIZE = 176
 

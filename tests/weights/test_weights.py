@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from helpers.samples import random_parameters
 from pic_uie import weights
 from pic_uie.config import ModelConfig
 from pic_uie.errors import WeightsError
-from samples import random_parameters
 
 
 @pytest.fixture

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal
 
-from pic_uie.errors import ConfigError, EnvironmentMissingError
+from pic_uie.batch import reports
+from pic_uie.errors import ConfigError
+from pic_uie.files import try_lock
+from pic_uie.writing import explained
 
-Status = Literal["done", "skipped", "failed"]
-
-_FIRST_BYTES = b'{"input": '  # of every line of a report
+Status = Literal["done", "skipped", "failed", "ignored"]
 
 
 @dataclass
@@ -24,7 +26,7 @@ class Outcome:
     Attributes:
         input: The source.
         output: The result, where there is or would be one.
-        status: "done", "skipped" (the output exists) or "failed".
+        status: "done", "skipped" (the output exists), "failed", or "ignored" (no picture, which goes into no report).
         error: Why it failed.
         notes: What was odd but did not matter.
         width: Pixels across.
@@ -32,7 +34,9 @@ class Outcome:
         bytes_in: Size of the source.
         bytes_out: Size of the result.
         milliseconds: Time per stage.
-        disk_full: Whether it failed because no space was left.
+        finished: When it was done, in seconds since 1970.
+        unwritable: Whether it failed because results cannot be written: no space, no bucket, no permission.
+        preview: Small JPEGs of the picture before and after, if they were asked for.
     """
 
     input: str
@@ -45,12 +49,14 @@ class Outcome:
     bytes_in: int | None = None
     bytes_out: int | None = None
     milliseconds: dict[str, float] = field(default_factory=dict)
-    disk_full: bool = False
+    finished: float | None = None
+    unwritable: bool = False
+    preview: tuple[bytes, bytes] | None = None
 
     def to_json(self) -> str:
         """Returns one line of the report; bytes of a name that are not UTF-8 become lone surrogates."""
         values = asdict(self)
-        del values["disk_full"]
+        del values["unwritable"], values["preview"]
         return json.dumps(values)
 
 
@@ -65,15 +71,15 @@ class Ledger:
     def __init__(self, report: Path | None = None) -> None:
         self.counts: Counter[str] = Counter()
         self.failures: list[Outcome] = []
-        self.disk_full_in_a_row = 0
+        self.unwritable_in_a_row = 0
         self._path = report
+        self._lines = _lines_of(report) if report is not None else None
         self._file: IO[str] | None = None
-        if report is not None:
-            try:
-                _refuse_another_file(report)
-                self._file = open(report, "w", encoding="utf-8")  # noqa: SIM115 (closed in __exit__)
-            except OSError as error:
-                raise EnvironmentMissingError(f"cannot write the report {report}: {error.strerror}") from error
+        if report is not None and self._lines is not None:
+            with explained(f"the report {report}"):
+                for path in {report, self._lines}:
+                    reports.refuse_another_file(path)
+                self._file = _opened_alone(self._lines)
 
     def add(self, outcome: Outcome) -> None:
         """Enters one outcome.
@@ -81,16 +87,15 @@ class Ledger:
         Raises:
             EnvironmentMissingError: The report cannot be written any more.
         """
+        outcome.finished = outcome.finished or round(time.time(), 3)
         self.counts[outcome.status] += 1
         if outcome.status == "failed":
             self.failures.append(outcome)
-        self.disk_full_in_a_row = self.disk_full_in_a_row + 1 if outcome.disk_full else 0
-        if self._file is not None:
-            try:
+        self.unwritable_in_a_row = self.unwritable_in_a_row + 1 if outcome.unwritable else 0
+        if self._file is not None and outcome.status != "ignored":
+            with explained(f"the report {self._path}"):
                 self._file.write(outcome.to_json() + "\n")
                 self._file.flush()
-            except OSError as error:
-                raise EnvironmentMissingError(f"cannot write the report {self._path}: {error.strerror}") from error
 
     @property
     def total(self) -> int:
@@ -98,9 +103,9 @@ class Ledger:
         return sum(self.counts.values())
 
     @property
-    def all_failed_for_space(self) -> bool:
-        """Whether every file that was tried failed because the disk is full."""
-        return bool(self.failures) and not self.counts["done"] and all(outcome.disk_full for outcome in self.failures)
+    def all_unwritable(self) -> bool:
+        """Whether every file that was tried failed because results cannot be written."""
+        return bool(self.failures) and not self.counts["done"] and all(outcome.unwritable for outcome in self.failures)
 
     def __enter__(self) -> Ledger:
         return self
@@ -111,14 +116,28 @@ class Ledger:
         if self._file is not None:
             with contextlib.suppress(OSError):  # a full disk: `add` has told
                 self._file.close()
+        if self._path is not None and self._lines is not None and self._lines != self._path:
+            reports.write(reports.read(self._lines), self._path)
+            self._lines.unlink()
 
 
-def _refuse_another_file(report: Path) -> None:
+def _lines_of(report: Path) -> Path:
+    """Returns where lines go during a run: a table can only be written whole, and a crash must not lose it."""
+    if not reports.is_table(report):
+        return report
+    reports.require_tables()
+    return report.with_name(f"{report.name}.jsonl")
+
+
+def _opened_alone(report: Path) -> IO[str]:
+    """Opens the report for this run alone: lines of two runs would end up inside each other."""
+    file = open(report, "a", encoding="utf-8")  # noqa: SIM115 (closed in __exit__)
+    if not try_lock(file.fileno()):
+        file.close()
+        raise ConfigError(f"--report {report} is being written by another run; choose another name")
     if report.is_file():
-        with open(report, "rb") as file:
-            start = file.read(len(_FIRST_BYTES))
-        if start not in (b"", _FIRST_BYTES):
-            raise ConfigError(f"--report {report} would replace a file that is no report; choose another name")
+        file.truncate(0)
+    return file
 
 
 def shown(path: object) -> str:

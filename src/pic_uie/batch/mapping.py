@@ -5,14 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import TypeVar, cast
 
 from pic_uie.batch.sources import Source, is_folder, location
+from pic_uie.batch.stores import Place
+from pic_uie.batch.urls import Url
 from pic_uie.errors import ConfigError
 from pic_uie.files import identity
-from pic_uie.images.formats import FORMATS, by_suffix, titles
+from pic_uie.images.formats import FORMATS, by_suffix, result_of, sniff_file, titles, writable
+from pic_uie.video import kinds
+from pic_uie.video.kinds import is_video
 
 DEFAULT_SUFFIX = "_enhanced"
+
+PlaceT = TypeVar("PlaceT", bound=Place)
 
 
 @dataclass(frozen=True)
@@ -23,11 +30,29 @@ class Job:
         source: The file to read.
         output: The file to write.
         file_format: Name of its format; None: the source's.
+        replaces: Whether an unfinished result is in the output's place, which is replaced without being asked.
+        size: Bytes of the source, where a listing said so.
+        finished: Whether the result is there; None: the worker has to look.
+        certain: Whether the source is a picture by its name, or was named; else the worker has to look.
+        problem: Why it cannot be done at all.
     """
+
+    source: Place
+    output: Place
+    file_format: str | None = None
+    replaces: bool = False
+    size: int | None = None
+    finished: bool | None = False
+    certain: bool = True
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class DiskJob(Job):
+    """A picture from a disk to a disk."""
 
     source: Path
     output: Path
-    file_format: str | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +64,7 @@ class Plan:
         earlier_results: Sources that are results of a former run beside their own sources, and are left alone.
     """
 
-    jobs: list[Job]
+    jobs: list[DiskJob]
     earlier_results: list[Path]
 
 
@@ -62,10 +87,11 @@ def output_folder(output: str | None, source_count: int, *, named_file: bool) ->
     one_file = source_count == 1 and named_file
     if output.endswith(("/", os.sep)) or is_folder(path):
         return path
-    if by_suffix(path) is None:
+    if not writable(path) and kinds.by_suffix(path) is None:
         if one_file and path.suffix:
             raise ConfigError(
-                f"-o {output} does not end like a picture that can be written ({titles()}); "
+                f"-o {output} does not end like a picture or video that can be written "
+                f"({titles()}, MP4, MOV, MKV, AVI, TS); "
                 f"for a folder write -o {output}/"
             )
         return path
@@ -105,24 +131,48 @@ def plan(
     return Plan(jobs, earlier)
 
 
-def _job(source: Source, output: str | None, folder: Path | None, suffix: str, file_format: str | None) -> Job:
+def _job(source: Source, output: str | None, folder: Path | None, suffix: str, file_format: str | None) -> DiskJob:
     if output is not None and folder is None:
-        return Job(source.path, Path(output), format_of(output, file_format))
+        return DiskJob(source.path, Path(output), format_of(output, file_format))
     if folder is not None:
+        if source.relative.is_absolute() or ".." in source.relative.parts:
+            raise ConfigError(f"{source.path} would be written outside of {folder}; nothing was done")
         target = folder / source.relative
     else:
         target = source.path.with_name(f"{source.path.stem}{suffix}{source.path.suffix}")
-    if file_format is not None and target.suffix.lower() not in FORMATS[file_format].suffixes:
-        known = by_suffix(target) is not None
-        stem = target.stem if known else target.name  # "dive.day1" has no suffix of a picture: nothing is cut off
-        target = target.with_name(stem + FORMATS[file_format].suffixes[0])
-    return Job(source.path, target, file_format)
+    if is_video(source.path):
+        return DiskJob(source.path, video_name(source.path, target))
+    kind = by_suffix(target)
+    if file_format is None and kind is not None and kind.save is None:
+        # a format that is only read, unless the file is something else than its name says
+        return DiskJob(source.path, with_format(target, result_of(sniff_file(source.path) or kind).name))
+    return DiskJob(source.path, with_format(target, file_format), file_format)
+
+
+def video_name(source: Path, target: Path) -> Path:
+    """Gives the result of a video the suffix of its container, where the source's own cannot be written."""
+    named = kinds.by_suffix(target)
+    if named is None or kinds.result_of(named) is named:
+        return target
+    return target.with_suffix(kinds.result_of(kinds.sniff_file(source) or named).suffixes[0])
+
+
+def with_format(target: PlaceT, file_format: str | None) -> PlaceT:
+    """Gives a result the suffix of its format, unless it has it; without one, of a format that can be written."""
+    name = target.file_name if isinstance(target, Url) else target.name
+    known = by_suffix(name)
+    if file_format is None and known is not None:
+        file_format = result_of(known).name
+    if file_format is None or PurePath(name).suffix.lower() in FORMATS[file_format].suffixes:
+        return target
+    stem = PurePath(name).stem if known is not None else name  # "dive.day1" has no suffix of a picture: it stays
+    return cast("PlaceT", target.with_name(stem + FORMATS[file_format].suffixes[0]))
 
 
 def format_of(output: str, asked: str | None) -> str | None:
     """Returns the format of a file named by `-o`: what was asked for, or else what its suffix says."""
     named = by_suffix(output)
-    return asked or (named.name if named else None)
+    return asked or (named.name if named and writable(output) else None)
 
 
 def _without_earlier_results(sources: Sequence[Source], suffix: str) -> tuple[list[Source], list[Path]]:
@@ -139,7 +189,7 @@ def _without_earlier_results(sources: Sequence[Source], suffix: str) -> tuple[li
     return kept, earlier
 
 
-def _refuse_collisions(jobs: Sequence[Job]) -> None:
+def _refuse_collisions(jobs: Sequence[DiskJob]) -> None:
     owner: dict[str, Path] = {}
     for job in jobs:
         key = location(job.output)
@@ -152,7 +202,7 @@ def _refuse_collisions(jobs: Sequence[Job]) -> None:
         owner[key] = job.source
 
 
-def _refuse_sources(jobs: Sequence[Job]) -> None:
+def _refuse_sources(jobs: Sequence[DiskJob]) -> None:
     sources = {location(job.source) for job in jobs}
     files = {found for job in jobs if (found := identity(job.source)) is not None}
     for job in jobs:

@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import errno
-import os
+import hashlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
 from typing import Any, Protocol
 
 import numpy as np
 
 from pic_uie import images
+from pic_uie.batch import preview, stores
 from pic_uie.batch.ledger import Outcome
 from pic_uie.batch.mapping import Job
-from pic_uie.errors import EnvironmentMissingError, ImageError, PicUieError
-from pic_uie.files import atomic_write
+from pic_uie.batch.results import State
+from pic_uie.batch.sidecars import copy_sidecars
+from pic_uie.batch.stores import Place
+from pic_uie.errors import ImageError, PicUieError
+from pic_uie.files import DEFAULT_MODE, mode_like
 from pic_uie.images import Picture, formats
-from pic_uie.images.files import read_bytes
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_WRITE_REASONS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "your disk quota is used up",
-    errno.EFBIG: "the file is larger than the file system allows",
-    errno.EACCES: "no permission to write there",
-    errno.EPERM: "no permission to write there",
-    errno.EROFS: "the file system is read-only",
-    errno.ENOTDIR: "a part of the path is a file, not a folder",
-    errno.EEXIST: "something else is in its place",
-    errno.EISDIR: "a folder is in its place",
-    errno.ENAMETOOLONG: "the name is too long",
-}
-
-
-class DiskFullError(EnvironmentMissingError):
-    """No space is left for a result."""
+from pic_uie.look import MAX_NAME, SUFFIX, Look, Source
+from pic_uie.strengths import Strengths
+from pic_uie.writing import UnwritableError
 
 
 class Interrupted(Exception):  # noqa: N818 (a request, not an error)
@@ -47,8 +34,11 @@ class Interrupted(Exception):  # noqa: N818 (a request, not an error)
 class ArrayEnhancer(Protocol):
     """What is asked of the engine."""
 
-    def enhance(self, img: Any, *, strength: float = 1.0, out: Any = None) -> Any:
-        """Returns the enhanced array, written to `out` (which may be `img`)."""
+    def enhance_and_tell(self, img: Any, strengths: Strengths, *, out: Any = None) -> tuple[Any, Look]:
+        """Returns the enhanced array, written to `out` (which may be `img`), and its look."""
+
+    def apply(self, img: Any, look: Look, *, out: Any = None) -> Any:
+        """Returns the array with a look, written to `out`."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +46,32 @@ class Settings:
     """How every picture of a run is treated.
 
     Attributes:
-        strength: How much of the correction is applied.
+        strengths: How much of the corrections is applied.
+        look: What to apply instead of each picture's own corrections; it has its strengths.
+        save_look: Whether the look of a picture is written beside its result.
         quality: JPEG, WebP and AVIF quality; None: near the source's.
         keep_metadata: Whether metadata goes into the result.
         overwrite: Whether an existing result is replaced.
         max_pixels: The limit for a picture.
+        salvage: Whether what can be decoded of a damaged picture is enough.
+        sample_range: Which samples are black and white where a file does not use all of its bits.
         software: The software tag.
+        resize: The longest side of the results; None: as large as the source. Nothing is enlarged.
+        preview: Whether outcomes carry a small picture before and after.
     """
 
-    strength: float = 1.0
+    strengths: Strengths = field(default_factory=Strengths)
+    look: Look | None = None
+    save_look: bool = False
     quality: int | None = None
     keep_metadata: bool = True
     overwrite: bool = False
     max_pixels: int = images.MAX_PIXELS
+    salvage: bool = False
+    sample_range: images.SampleRange | None = None
     software: str | None = None
+    resize: int | None = None
+    preview: bool = False
 
 
 def process(
@@ -80,7 +82,7 @@ def process(
     reserve: Callable[[int], AbstractContextManager[None]] = lambda pixels: nullcontext(),
     check: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """Enhances one file; whatever goes wrong with it is told in the outcome.
+    """Enhances one file; whatever goes wrong with it is reported in the outcome.
 
     Args:
         job: Which file, and where to.
@@ -91,22 +93,58 @@ def process(
     """
     outcome = Outcome(str(job.source), str(job.output))
     try:
+        check()
+        if job.problem is not None:
+            raise ImageError(job.problem)
+        found: State = "whole" if job.finished else "absent"
+        if job.finished is None and not settings.overwrite:
+            found = stores.state(job.output)
+        if found in ("whole", "other"):
+            return already_there(job, found)
+        job = replace(job, replaces=job.replaces or found == "unfinished")
+        if not job.certain and not _is_a_picture(job):
+            outcome.status = "ignored"
+            return outcome
         with _timed(outcome, "read"):
-            data = read_bytes(job.source, settings.max_pixels)
+            data = stores.read(job.source, settings.max_pixels, job.size)
         outcome.bytes_in = len(data)
-        encoded = transform(data, enhancer, settings, outcome, job.file_format, reserve=reserve, check=check)
+        encoded, look = transform(data, enhancer, settings, outcome, job.file_format, reserve=reserve, check=check)
         written = formats.sniff(encoded[: formats.HEAD_BYTES])
-        if written is not None and written != formats.by_suffix(job.output):
+        if written is not None and written != formats.by_suffix(str(job.output)):
             outcome.notes += (f"its name says otherwise, but it is a {written.title}",)
+        if job.replaces:
+            outcome.notes += ("an unfinished result was in its place",)
         check()
         with _timed(outcome, "write"):
-            write_result(job.output, encoded, settings.overwrite)
+            overwrite = settings.overwrite or job.replaces
+            if settings.keep_metadata:  # in front of the result, whose presence says that all is done
+                outcome.notes += copy_sidecars(job, overwrite)
+            mode = mode_like(job.source) if isinstance(job.source, Path) else DEFAULT_MODE
+            if settings.save_look:
+                source = Source(file_name(job.source)[:MAX_NAME], hashlib.sha256(data).hexdigest())
+                text = replace(look, source=source).to_json()
+                stores.put(look_place(job.output), text.encode(), overwrite, mode)
+            stores.put(job.output, encoded, overwrite, mode)
         outcome.bytes_out = len(encoded)
+        outcome.finished = round(time.time(), 3)
     except Interrupted:
         raise
     except Exception as error:  # one picture must not end a run, whatever the engine or a codec makes of it
         failed(outcome, error)
     return outcome
+
+
+def already_there(job: Job, found: State) -> Outcome:
+    """Returns the outcome of a source whose result's place is taken."""
+    outcome = Outcome(str(job.source), str(job.output), "skipped")
+    if found == "other":
+        outcome.status, outcome.error = "failed", f"{job.output} exists and is not a picture; --overwrite replaces it"
+    return outcome
+
+
+def _is_a_picture(job: Job) -> bool:
+    head = stores.head(job.source, formats.HEAD_BYTES)
+    return head is not None and formats.sniff(head) is not None
 
 
 def failed(outcome: Outcome, error: Exception) -> PicUieError:
@@ -117,7 +155,7 @@ def failed(outcome: Outcome, error: Exception) -> PicUieError:
         told = ImageError("not enough memory for this picture; try --jobs 1")
     else:
         told = ImageError(f"internal error, please report it: {type(error).__name__}: {error}")
-    outcome.status, outcome.error, outcome.disk_full = "failed", str(told), isinstance(told, DiskFullError)
+    outcome.status, outcome.error, outcome.unwritable = "failed", str(told), isinstance(told, UnwritableError)
     return told
 
 
@@ -130,10 +168,15 @@ def transform(
     *,
     reserve: Callable[[int], AbstractContextManager[None]] = lambda pixels: nullcontext(),
     check: Callable[[], None] = lambda: None,
-) -> bytes:
-    """Enhances the bytes of one file into the bytes of another, noting times and sizes in `outcome`."""
+) -> tuple[bytes, Look]:
+    """Enhances the bytes of one file into the bytes of another; returns them and the look.
+
+    Times and sizes are noted in `outcome`.
+    """
     with _timed(outcome, "decode"):
-        undecoded = images.inspect(data, max_pixels=settings.max_pixels)
+        undecoded = images.read_header(
+            data, max_pixels=settings.max_pixels, salvage=settings.salvage, sample_range=settings.sample_range
+        )
     outcome.width, outcome.height = undecoded.width, undecoded.height
     with reserve(undecoded.width * undecoded.height):
         check()
@@ -144,49 +187,72 @@ def transform(
         outcome.notes = picture.notes + images.losses(picture, file_format, keep_metadata=settings.keep_metadata)
         check()
         with _timed(outcome, "enhance"):
-            picture = enhanced(picture, enhancer, settings.strength)
+            if settings.resize is not None:
+                picture = images.fitted(picture, settings.resize)
+            before = preview.thumbnail(picture) if settings.preview else None
+            picture, look = enhanced(picture, enhancer, settings.strengths, settings.look)
+            if before is not None:
+                outcome.preview = before, preview.thumbnail(picture)
         check()
         with _timed(outcome, "encode"):
-            return images.encode(
+            encoded = images.encode(
                 picture,
                 file_format=file_format,
                 quality=settings.quality,
                 keep_metadata=settings.keep_metadata,
                 software=settings.software,
+                provenance=provenance(look),
             )
+    return encoded, look
 
 
-def enhanced(picture: Picture, enhancer: ArrayEnhancer, strength: float) -> Picture:
-    """Enhances the colours of a picture, in place; alpha stays as it is."""
-    picture = images.with_remainder(picture, 1.0 - strength)
+def enhanced(
+    picture: Picture, enhancer: ArrayEnhancer, strengths: Strengths, look: Look | None = None
+) -> tuple[Picture, Look]:
+    """Enhances the colours of a picture, in place; alpha stays as it is. Returns what was done as well.
+
+    Args:
+        picture: The picture.
+        enhancer: The engine.
+        strengths: How much of the picture's own corrections is applied.
+        look: What is applied instead, with its own strengths.
+    """
+    applied = strengths if look is None else look.strengths
+    picture = images.with_remainder(picture, 1.0 - applied.largest)
     pixels = picture.pixels
+    # grey with alpha is not known to the engine
+    colours = np.ascontiguousarray(pixels[:, :, :1]) if pixels.shape[2] == 2 else pixels
     try:
-        if pixels.shape[2] == 2:  # grey with alpha, which the engine does not know
-            pixels[:, :, :1] = enhancer.enhance(np.ascontiguousarray(pixels[:, :, :1]), strength=strength)
-            return picture
-        return picture.with_pixels(enhancer.enhance(pixels, strength=strength, out=pixels))
+        if look is None:
+            result, look = enhancer.enhance_and_tell(colours, strengths, out=colours)
+        else:
+            result = enhancer.apply(colours, look, out=colours)
     except ValueError as error:
         raise ImageError(f"cannot be enhanced: {error}") from error
+    if colours is not pixels:
+        pixels[:, :, :1] = result
+        return picture, look
+    return picture.with_pixels(result), look
 
 
-def write_result(path: Path, data: bytes, overwrite: bool) -> None:
-    """Writes a result, and its folder if need be.
+def provenance(look: Look) -> dict[str, str]:
+    """Returns what a result's XMP says of how it was made."""
+    return {
+        "Look": look.sha256,
+        "Weights": look.weights,
+        "Software": look.software,
+        "Strengths": ", ".join(f"{name} {value:g}" for name, value in look.strengths.as_dict().items()),
+    }
 
-    Raises:
-        DiskFullError: No space is left.
-        ImageError: The folder cannot be written, or something that is no file is in the way.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if path.exists() and not path.is_file():  # a pipe or a device
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        atomic_write(path, data, overwrite=overwrite)
-    except OSError as error:
-        reason = _WRITE_REASONS.get(error.errno or 0) or error.strerror or str(error)
-        kind = DiskFullError if error.errno in _FULL else ImageError
-        raise kind(f"cannot write {path}: {reason}") from error
+
+def look_place(result: Place) -> Place:
+    """Returns the place of the look of a result: reef_enhanced.look.json for reef_enhanced.jpg."""
+    return result.with_name(PurePath(file_name(result)).stem + SUFFIX)
+
+
+def file_name(place: Place) -> str:
+    """Returns the last part of a path or URL."""
+    return place.name if isinstance(place, Path) else place.file_name
 
 
 @contextmanager

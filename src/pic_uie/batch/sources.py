@@ -10,7 +10,12 @@ from pathlib import Path
 
 from pic_uie.errors import ConfigError
 from pic_uie.images.files import read_head
-from pic_uie.images.formats import HEAD_BYTES, by_suffix, sniff
+from pic_uie.images.formats import by_suffix, sniff
+from pic_uie.video import kinds
+
+_BY_PRODUCTS = (".thm", ".lrv")  # small pictures and small copies that cameras put beside their videos
+_LIST_LINE_BYTES = 32 << 10  # twice what any system takes for a path, in four-byte characters
+_LIST_LINES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Found:
 
     Attributes:
         sources: The files, each once, in the order of the arguments and of their names.
-        ignored: Files in folders that are no pictures, neither by content nor by name.
+        ignored: Files in folders that are no pictures or videos, by content or name, and by-products of cameras.
     """
 
     sources: list[Source] = field(default_factory=list)
@@ -57,10 +62,12 @@ def find(arguments: Iterable[str], *, recursive: bool = False, outside: Path | N
         if key in seen:
             continue
         seen.add(key)
-        if named or _looks_like_a_picture(source.path):
+        if named or _looks_like_a_source(source.path):
             found.sources.append(source)
         else:
             found.ignored.append(source.path)
+    sidecars = {file for source in found.sources for file in sidecar_names(source.path)}
+    found.ignored = [path for path in found.ignored if path not in sidecars]
     return found
 
 
@@ -72,9 +79,9 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def is_taken(path: Path) -> bool:
-    """Tells whether a result is there already; a folder of its name is none, but stands in its way."""
-    return os.path.lexists(path) and not is_folder(path)
+def sidecar_names(picture: Path) -> tuple[Path, ...]:
+    """Returns the names that an XMP sidecar of a picture may have: reef.xmp (Lightroom), reef.jpg.xmp (darktable)."""
+    return tuple(picture.with_name(base + end) for base in (picture.stem, picture.name) for end in (".xmp", ".XMP"))
 
 
 def location(path: Path) -> str:
@@ -86,7 +93,7 @@ def _expand(arguments: Iterable[str], recursive: bool, excluded: Path | None) ->
     """Yields files, with whether the user named the very file: such a file is never passed over in silence."""
     for argument in arguments:
         if not argument:
-            raise ConfigError("a source is an empty name; . stands for the folder you are in")
+            raise ConfigError("a source is an empty name; for the current folder write .")
         path = Path(argument)
         if is_folder(path):
             for file, must_tell in _walk(path, recursive, excluded):
@@ -100,14 +107,7 @@ def _expand(arguments: Iterable[str], recursive: bool, excluded: Path | None) ->
 
 
 def _expand_list(path: Path, recursive: bool, excluded: Path | None) -> Iterator[tuple[Source, bool]]:
-    try:
-        lines = path.read_text(encoding="utf-8-sig", errors="surrogateescape").splitlines()
-    except OSError as error:
-        raise ConfigError(f"cannot read the list {path}: {error.strerror}") from error
-    for line in lines:
-        entry = line.strip()
-        if not entry or entry.startswith("#"):
-            continue
+    for entry in read_list(path):
         if is_folder(Path(entry)):
             yield from _expand([entry], recursive, excluded)
             continue
@@ -116,9 +116,41 @@ def _expand_list(path: Path, recursive: bool, excluded: Path | None) -> Iterator
         yield Source(file, file if stays_inside else Path(file.name)), True
 
 
+def read_list(path: Path) -> Iterator[str]:
+    """Yields the entries of a list, one a line; empty lines and those that start with # do not count.
+
+    Raises:
+        ConfigError: The list cannot be read, or is no list: a line is longer than any path, or there is no end.
+    """
+    try:
+        with open(path, "rb") as file:
+            for number in range(_LIST_LINES + 1):
+                line = file.readline(_LIST_LINE_BYTES + 1)
+                if not line:
+                    return
+                if len(line) > _LIST_LINE_BYTES or number == _LIST_LINES:
+                    raise ConfigError(
+                        f"{path} is not a list of names: line {number + 1} has more than {_LIST_LINE_BYTES} bytes"
+                        if number < _LIST_LINES
+                        else f"{path} has more than {_LIST_LINES} lines; split it"
+                    )
+                encoding = "utf-8-sig" if number == 0 else "utf-8"
+                entry = line.decode(encoding, "surrogateescape").strip()
+                if entry and not entry.startswith("#"):
+                    yield entry
+    except OSError as error:
+        raise ConfigError(f"cannot read the list {path}: {error.strerror}") from error
+
+
 def _expand_glob(pattern: str, recursive: bool, excluded: Path | None) -> Iterator[tuple[Source, bool]]:
     fixed = _fixed_part(Path(pattern))
-    for match in sorted(glob.glob(pattern, recursive=True)):
+    if ".." in Path(pattern).relative_to(fixed).parts:
+        raise ConfigError(f"{pattern!r} has .. after a wildcard, which leads out of the tree; leave it out")
+    try:
+        matches = sorted(glob.glob(pattern, recursive=True))
+    except RecursionError as error:
+        raise ConfigError(f"{pattern!r} leads too deep; name the folder, with --recursive") from error
+    for match in matches:
         path = Path(match)
         files = [(path, False)] if not is_folder(path) else _walk(path, recursive, excluded) if recursive else []
         for file, must_tell in files:
@@ -129,18 +161,36 @@ def _expand_glob(pattern: str, recursive: bool, excluded: Path | None) -> Iterat
 def _walk(folder: Path, recursive: bool, excluded: Path | None) -> Iterator[tuple[Path, bool]]:
     """Yields the files of a folder by name; hidden ones are passed over, links to folders are not followed (loops).
 
-    A folder that cannot be read comes at the end, marked: reading it as a picture will fail with the reason.
+    A folder that cannot be read comes at the end, marked: reading it as a picture will fail with the reason. The depth
+    is limited by the system alone (`os.walk` ends at a thousand levels).
     """
     unreadable: list[Path] = []
-    for base, folders, files in os.walk(folder, onerror=lambda error: unreadable.append(Path(error.filename))):
-        folders[:] = sorted(name for name in folders if recursive and not name.startswith("."))
-        if _inside(Path(base), excluded) and not _inside(folder, excluded):
-            folders.clear()
+    todo, excludes = [folder], not _inside(folder, excluded)
+    while todo:
+        base = todo.pop()
+        if excludes and _inside(base, excluded):
             continue
-        for name in sorted(files):
-            if not name.startswith("."):
-                yield Path(base, name), False
+        try:
+            with os.scandir(base) as entries:
+                found = sorted((entry.name, _kind(entry)) for entry in entries)
+        except OSError:
+            unreadable.append(base)
+            continue
+        visible = [(name, kind) for name, kind in found if not name.startswith(".")]
+        if recursive:
+            todo += reversed([base / name for name, kind in visible if kind == "folder"])
+        yield from ((base / name, False) for name, kind in visible if kind == "file")
     yield from ((path, True) for path in unreadable)
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    """Tells "folder", "link" (to a folder) or "file", as which everything else is tried and reported."""
+    try:
+        if not entry.is_dir():
+            return "file"
+        return "link" if entry.is_symlink() else "folder"
+    except OSError:
+        return "file"
 
 
 def _fixed_part(pattern: Path) -> Path:
@@ -157,8 +207,10 @@ def _inside(path: Path, folder: Path | None) -> bool:
     return folder is not None and Path(os.path.realpath(path)).is_relative_to(folder)
 
 
-def _looks_like_a_picture(path: Path) -> bool:
-    if by_suffix(path) is not None:
+def _looks_like_a_source(path: Path) -> bool:
+    if path.suffix.lower() in _BY_PRODUCTS:
+        return False
+    if by_suffix(path) is not None or kinds.by_suffix(path) is not None:
         return True
-    head = read_head(path, HEAD_BYTES)
-    return head is not None and sniff(head) is not None
+    head = read_head(path, kinds.HEAD_BYTES)
+    return head is not None and (sniff(head) is not None or kinds.sniff(head) is not None)

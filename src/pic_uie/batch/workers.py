@@ -1,8 +1,10 @@
 """Many pictures at once: each worker takes one from a bounded queue and carries it from file to file.
 
 While one worker decodes, another enhances and a third waits for the disk, so that all cores stay busy without a fixed
-share of cores per stage. Two things bound the memory: at most `workers + 1` pictures are under way, and together they
-have at most `PIXELS_PER_JOB * workers` pixels (a larger one waits until it is alone).
+share of cores per stage. Stores answer slowly: there, more workers wait for them, while only as many as there are
+processors compute. Three things bound the memory: at most `workers + waiting` pictures are under way; those that
+compute have at most `PIXELS_PER_JOB * workers` pixels together; and the files of all have at most `BYTES` (a larger
+picture waits until it is alone).
 """
 
 from __future__ import annotations
@@ -17,57 +19,92 @@ from pic_uie.batch.mapping import Job
 from pic_uie.batch.process import Interrupted
 
 PIXELS_PER_JOB = 32_000_000
+BYTES = 512 << 20  # of files that came from a store and of their results
+WAITING_FOR_DISK = 1  # workers beyond the processors: one computes while another waits
+WAITING_FOR_STORE = 14
 _POLL_SECONDS = 0.1  # how soon a request to stop is seen
 
 Reserve = Callable[[int], AbstractContextManager[None]]
 Process = Callable[[Job, Reserve, Callable[[], None]], Outcome]
 
 
-class PixelBudget:
-    """Lets pixels into memory up to a limit; a picture beyond the limit goes in alone."""
+class Budget:
+    """Lets amounts in up to a limit, and no more than so many of them; one beyond the limit goes in alone."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._used = 0
+    def __init__(self, limit: int, places: int | None = None) -> None:
+        self._limit, self._places = limit, places
+        self._used = self._inside = 0
         self._changed = threading.Condition()
 
     @contextmanager
-    def reserve(self, pixels: int) -> Iterator[None]:
+    def reserve(self, amount: int) -> Iterator[None]:
         """Waits for room, and gives it back at the end of the block."""
         with self._changed:
-            self._changed.wait_for(lambda: self._used == 0 or self._used + pixels <= self._limit)
-            self._used += pixels
+            self._changed.wait_for(lambda: self._has_room(amount))
+            self._used += amount
+            self._inside += 1
         try:
             yield
         finally:
             with self._changed:
-                self._used -= pixels
+                self._used -= amount
+                self._inside -= 1
                 self._changed.notify_all()
+
+    def _has_room(self, amount: int) -> bool:
+        if self._places is not None and self._inside >= self._places:
+            return False
+        return self._used == 0 or self._used + amount <= self._limit
+
+
+class _Halt(threading.Event):
+    """Is set by the end of a run, or by the caller's event, which it leaves alone."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        super().__init__()
+        self._stop = stop
+
+    def is_set(self) -> bool:
+        return super().is_set() or self._stop.is_set()
+
+
+_Results = queue.Queue[Outcome | BaseException | None]
+_Todo = queue.Queue[Job | None]
 
 
 def run(
-    jobs: Iterable[Job], process: Process, *, workers: int, stop: threading.Event
+    jobs: Iterable[Job],
+    process: Process,
+    *,
+    workers: int,
+    stop: threading.Event,
+    waiting: int = WAITING_FOR_DISK,
 ) -> Generator[Outcome, None, None]:
     """Yields outcomes as they come; ends early, between two stages, once `stop` is set.
 
     Args:
-        jobs: What to do.
+        jobs: What to do; may be endless, and is asked for more as there is room.
         process: Carries one picture from file to file.
         workers: How many pictures use a processor at a time.
         stop: Set by a signal handler, or by the caller who wants no more.
+        waiting: How many more may wait for a disk or store.
+
+    Raises:
+        Exception: What the stream of jobs raised, or a bug of `process`.
     """
-    budget = PixelBudget(PIXELS_PER_JOB * workers)
-    todo: queue.Queue[Job | None] = queue.Queue(maxsize=2 * workers)
-    results: queue.Queue[Outcome | BaseException | None] = queue.Queue(maxsize=2 * workers)
-    # One worker more than processors: it computes while another one waits for the disk.
-    count = workers + 1
-    threads = [threading.Thread(target=_feed, args=(jobs, todo, count, stop), daemon=True)]
+    count = workers + waiting
+    pixels = Budget(PIXELS_PER_JOB * workers, None if waiting == WAITING_FOR_DISK else workers)
+    files, halt = Budget(BYTES), _Halt(stop)
+    todo: _Todo = queue.Queue(maxsize=2 * workers)
+    results: _Results = queue.Queue(maxsize=2 * workers)
+    threads = [threading.Thread(target=_feed, args=(jobs, todo, results, count, halt), daemon=True)]
     threads += [
-        threading.Thread(target=_work, args=(todo, results, process, budget, stop), daemon=True) for _ in range(count)
+        threading.Thread(target=_work, args=(todo, results, process, pixels, files, halt), daemon=True)
+        for _ in range(count)
     ]
     for thread in threads:
         thread.start()
-    running = count
+    running = len(threads)
     try:
         while running:
             result = _next(results)
@@ -78,42 +115,43 @@ def run(
             else:
                 yield result
     finally:
-        stop.set()
+        halt.set()
         while running:  # an error or an early end: let the workers finish their stage
             running -= _next(results) is None
         for thread in threads:
             thread.join()
 
 
-def _feed(jobs: Iterable[Job], todo: queue.Queue[Job | None], count: int, stop: threading.Event) -> None:
-    for job in jobs:
-        if not _put(todo, job, stop):
-            return
-    for _ in range(count):
-        if not _put(todo, None, stop):
-            return
+def _feed(jobs: Iterable[Job], todo: _Todo, results: _Results, count: int, halt: _Halt) -> None:
+    try:
+        for job in jobs:
+            if not _put(todo, job, halt):
+                return
+        for _ in range(count):
+            if not _put(todo, None, halt):
+                return
+    except BaseException as error:  # a listing that failed
+        results.put(error)
+    finally:
+        results.put(None)
 
 
-def _work(
-    todo: queue.Queue[Job | None],
-    results: queue.Queue[Outcome | BaseException | None],
-    process: Process,
-    budget: PixelBudget,
-    stop: threading.Event,
-) -> None:
+def _work(todo: _Todo, results: _Results, process: Process, pixels: Budget, files: Budget, halt: _Halt) -> None:
     def check() -> None:
-        if stop.is_set():
+        if halt.is_set():
             raise Interrupted
 
     try:
-        while not stop.is_set():
+        while not halt.is_set():
             try:
                 job = todo.get(timeout=_POLL_SECONDS)
             except queue.Empty:
                 continue
             if job is None:
                 break
-            results.put(process(job, budget.reserve, check))
+            with files.reserve(2 * (job.size or 0)):  # the source, and a result of about its size
+                outcome = process(job, pixels.reserve, check)
+            results.put(outcome)
     except Interrupted:
         pass
     except BaseException as error:  # a bug: told to the caller, who raises it
@@ -122,8 +160,8 @@ def _work(
         results.put(None)
 
 
-def _put(todo: queue.Queue[Job | None], item: Job | None, stop: threading.Event) -> bool:
-    while not stop.is_set():
+def _put(todo: _Todo, item: Job | None, halt: _Halt) -> bool:
+    while not halt.is_set():
         try:
             todo.put(item, timeout=_POLL_SECONDS)
             return True
@@ -132,7 +170,7 @@ def _put(todo: queue.Queue[Job | None], item: Job | None, stop: threading.Event)
     return False
 
 
-def _next(results: queue.Queue[Outcome | BaseException | None]) -> Outcome | BaseException | None:
+def _next(results: _Results) -> Outcome | BaseException | None:
     while True:
         try:
             return results.get(timeout=_POLL_SECONDS)  # a timeout lets signal handlers run on every platform

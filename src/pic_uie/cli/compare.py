@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pic_uie.cli import exit_codes
-from pic_uie.cli.options import count
+from pic_uie.cli.options import add_overwrite, count
 from pic_uie.errors import ConfigError
 
 
@@ -15,10 +15,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("before", type=Path, metavar="IN", help="the picture before")
     add("after", type=Path, metavar="OUT", help="the picture after")
-    add("-o", "--output", type=Path, required=True, metavar="FILE", help="the picture to draw (told by its suffix)")
+    add("-o", "--output", type=Path, required=True, metavar="FILE", help="the picture to write (format by its suffix)")
     add("--split", action="store_true", help="left half before, right half after, instead of side by side")
-    add("--width", type=count, default=2400, metavar="N", help="pixels across, at most (2400)")
-    add("--overwrite", action="store_true", help="replace FILE if it exists")
+    add("--width", type=count, default=2400, metavar="N", help="width in pixels, at most (2400)")
+    add_overwrite(parser, "replace FILE if it exists")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -26,13 +26,13 @@ def run(arguments: argparse.Namespace) -> int:
     import os
 
     from pic_uie import images
-    from pic_uie.batch.process import write_result
-    from pic_uie.images import montage
-    from pic_uie.images.formats import by_suffix, titles
+    from pic_uie.images.formats import by_suffix, titles, writable
+    from pic_uie.inspection import montage
+    from pic_uie.writing import write_file
 
     output: Path = arguments.output
     kind = by_suffix(output)
-    if kind is None:
+    if kind is None or not writable(output):
         raise ConfigError(f"-o {output} must end like a picture ({titles()}), for example side.jpg")
     if os.path.lexists(output) and not arguments.overwrite:
         raise ConfigError(f"{output} exists already; choose another name or add --overwrite")
@@ -42,5 +42,6 @@ def run(arguments: argparse.Namespace) -> int:
         pixels = draw(before, after, arguments.width)
     except ValueError as error:
         raise ConfigError(f"--split: {error}; leave --split out to draw them side by side") from error
-    write_result(output, images.encode(images.Picture(pixels), file_format=kind.name), arguments.overwrite)
+    data = images.encode(images.Picture(pixels), file_format=kind.name)
+    write_file(output, data, overwrite=arguments.overwrite)
     return exit_codes.OK

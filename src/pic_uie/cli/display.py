@@ -8,13 +8,14 @@ from types import TracebackType
 from typing import Protocol
 
 from pic_uie.batch.ledger import Outcome, shown
+from pic_uie.cli.streams import say
 
 _LINE_SECONDS = 10.0
 _FEW = 10  # so many files get a line each even without -v
 
 
 class Progress(Protocol):
-    """What a run tells while it goes on."""
+    """What a run prints while it lasts."""
 
     def __enter__(self) -> Progress: ...
 
@@ -26,20 +27,20 @@ class Progress(Protocol):
         """One more file is finished."""
 
 
-def make(total: int, *, quiet: bool, verbose: bool) -> Progress:
-    """Chooses the bar for several files on a terminal, plain lines otherwise."""
-    if sys.stderr.isatty() and total > 1 and not quiet:
+def make(total: int | None, *, quiet: bool, verbose: bool) -> Progress:
+    """Chooses the bar for several files (None: nobody knows how many) on a terminal, plain lines otherwise."""
+    if sys.stderr.isatty() and total != 1 and not quiet:
         return BarProgress(total, verbose=verbose)
     return LineProgress(total, quiet=quiet, verbose=verbose)
 
 
 class LineProgress:
-    """Failures at once; for a long run a line every ten seconds."""
+    """Failures and what was not kept at once, even if quiet; for a long run a line every ten seconds."""
 
-    def __init__(self, total: int, *, quiet: bool, verbose: bool) -> None:
+    def __init__(self, total: int | None, *, quiet: bool, verbose: bool) -> None:
         self._total, self._finished, self._failed = total, 0, 0
-        self._quiet, self._each = quiet, (verbose or total <= _FEW) and not quiet
-        self._notes = verbose
+        self._quiet = quiet
+        self._each = (verbose or (total is not None and total <= _FEW)) and not quiet
         self._start = self._last = time.monotonic()
 
     def __enter__(self) -> LineProgress:
@@ -54,23 +55,28 @@ class LineProgress:
         """Prints what is due."""
         self._finished += 1
         self._failed += outcome.status == "failed"
-        if outcome.status == "failed" or self._each:
-            say(line(outcome, notes=self._notes))
+        if outcome.status == "failed" or outcome.notes or self._each:
+            say(line(outcome))
         now = time.monotonic()
         if now - self._last >= _LINE_SECONDS and not self._quiet:
             self._last = now
             rate = self._finished / (now - self._start)
-            left = round((self._total - self._finished) / rate)
-            say(
-                f"{self._finished} of {self._total} pictures, {self._failed} failed, {rate:.1f} per second, "
-                f"about {left // 60}:{left % 60:02d} left"
-            )
+            say(self._figures(rate))
+
+    def _figures(self, rate: float) -> str:
+        if self._total is None:
+            return f"{self._finished} pictures, {self._failed} failed, {rate:.1f} per second"
+        left = round((self._total - self._finished) / rate)
+        return (
+            f"{self._finished} of {self._total} pictures, {self._failed} failed, {rate:.1f} per second, "
+            f"about {left // 60}:{left % 60:02d} left"
+        )
 
 
 class BarProgress:
     """A bar with rate and remaining time; failures scroll by above it."""
 
-    def __init__(self, total: int, *, verbose: bool) -> None:
+    def __init__(self, total: int | None, *, verbose: bool) -> None:
         from rich.console import Console
 
         from pic_uie.cli.progress import rated_bar
@@ -92,22 +98,17 @@ class BarProgress:
     def advance(self, outcome: Outcome) -> None:
         """Moves the bar."""
         self._bar.advance(self._task)
-        if outcome.status == "failed" or self._verbose:
-            self._console.print(line(outcome, notes=self._verbose), markup=False, highlight=False, soft_wrap=True)
+        if outcome.status == "failed" or outcome.notes or self._verbose:
+            self._console.print(line(outcome), markup=False, highlight=False, soft_wrap=True)
 
 
-def line(outcome: Outcome, *, notes: bool) -> str:
-    """Says in one line what became of a file."""
+def line(outcome: Outcome) -> str:
+    """Says in one line what became of a file, and what of it was not kept."""
     if outcome.status == "failed":
         return f"{shown(outcome.input)}: {shown(outcome.error)}"
-    remarks = f" ({'; '.join(outcome.notes)})" if notes and outcome.notes else ""
+    if outcome.status in ("skipped", "ignored"):
+        why = "the result exists" if outcome.status == "skipped" else "no picture"
+        return f"{shown(outcome.input)}: {outcome.status} ({why})"
+    remarks = f" ({shown('; '.join(outcome.notes))})" if outcome.notes else ""
     seconds = sum(outcome.milliseconds.values()) / 1000
     return f"{shown(outcome.input)} -> {shown(outcome.output)}, {seconds:.2f} s{remarks}"
-
-
-def say(text: str) -> None:
-    """Prints a message; a reader who went away is no reason to stop."""
-    try:
-        print(text, file=sys.stderr, flush=True)
-    except BrokenPipeError:
-        return

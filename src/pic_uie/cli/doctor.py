@@ -46,21 +46,22 @@ def check_decoders() -> None:
     import numpy as np
 
     from pic_uie.errors import ImageError
-    from pic_uie.images import FORMATS, Picture, decode, encode, vips
+    from pic_uie.images import FORMATS, READABLE, Picture, decode, encode, result_of, vips
 
     library = vips.library()
     show("libvips", ".".join(str(library.version(part)) for part in range(3)))
-    ready, missing = [], []
+    ready, broken = [], []
     for name, kind in FORMATS.items():
         try:
             decode(encode(Picture(np.full((16, 16, 3), 99, np.uint8)), file_format=name))
             ready.append(kind.title)
         except ImageError:
-            missing.append(kind.title)
-    show(
-        "formats",
-        ", ".join(ready) + (f" (not read or not written by this libvips: {', '.join(missing)})" if missing else ""),
-    )
+            broken.append(kind.title)
+    show("formats", ", ".join(ready) + (f" (not written by this libvips: {', '.join(broken)})" if broken else ""))
+    for kind in READABLE.values():
+        if kind.name not in FORMATS:
+            needed = kind.missing()
+            show(kind.title, f"not read (needs {needed})" if needed else f"read; results are {result_of(kind).title}")
 
 
 def check_engine(path: str | None) -> None:

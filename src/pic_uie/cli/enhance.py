@@ -1,77 +1,149 @@
-"""`pic-uie enhance`: pictures in, enhanced pictures out."""
+"""`pic-uie enhance`: pictures and videos in, enhanced pictures and videos out."""
 
 from __future__ import annotations
 
 import argparse
 import glob
 import os
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pic_uie.batch.mapping import DEFAULT_SUFFIX, Job, Plan, output_folder, plan
-from pic_uie.batch.sources import Found, find, is_folder, is_taken, location
-from pic_uie.cli import exit_codes
-from pic_uie.cli.options import count, fraction, percentage, thread_count
+from pic_uie.batch.archive import is_archive, stream
+from pic_uie.batch.mapping import DEFAULT_SUFFIX, DiskJob, Plan, output_folder, plan
+from pic_uie.batch.results import state
+from pic_uie.batch.sources import Found, find, is_folder, location
+from pic_uie.cli import enhance_video, exit_codes, looks
+from pic_uie.cli.options import (
+    add_overwrite,
+    add_strengths,
+    add_threads,
+    add_weights,
+    count,
+    instruction_set,
+    percentage,
+    sample_range,
+    shard,
+)
+from pic_uie.cli.streams import say
 from pic_uie.errors import ConfigError
 from pic_uie.images.formats import FORMATS, by_suffix
-
-if TYPE_CHECKING:
-    from pic_uie.batch.ledger import Ledger, Outcome
-
-_DISK_FULL_LIMIT = 8  # so many failures in a row for want of space: the rest would only fail as well
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    from pic_uie.images.decode import MAX_PIXELS
+    from pic_uie.images.decoding import MAX_PIXELS
 
     add = parser.add_argument
-    add("sources", nargs="+", metavar="SRC", help="files, folders, globs, @list.txt, or - for standard input")
-    add("-o", "--output", metavar="OUT", help="a folder (the tree is mirrored), a file for one input, or - for stdout")
     add(
-        "--strength", type=fraction, default=1.0, metavar="S", help="0 leaves the picture as it is, 1 corrects it fully"
+        "sources",
+        nargs="+",
+        metavar="SRC",
+        help="files, folders, globs, @list.txt, URLs (s3://...) or - (stdin)",
     )
-    add("-r", "--recursive", action="store_true", help="search folders to the bottom")
     add(
-        "--overwrite", action="store_true", help="make results again that exist already (sources are never overwritten)"
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="a folder or URL (the tree is mirrored), a file for one input, or - (stdout)",
     )
+    add_strengths(parser)
+    looks.add_arguments(parser)
+    add("-r", "--recursive", action="store_true", help="search sub-folders too")
+    add_overwrite(parser, "replace results that exist already (sources are never overwritten)")
+    add("--watch", action="store_true", help="keep running and enhance new files in the folders, until Ctrl-C")
     add("--jobs", type=count, metavar="N", help="pictures at a time (one per processor)")
-    add("--threads", type=thread_count, metavar="N", help="threads per picture (processors / jobs)")
-    add("--suffix", default=DEFAULT_SUFFIX, help=f"for results beside their source ({DEFAULT_SUFFIX})")
+    add_threads(parser, "threads per picture (processors / jobs)")
+    add(
+        "--instruction-set",
+        type=instruction_set,
+        metavar="NAME",
+        help="baseline gives the same bytes on every x86-64 machine (default: the fastest here)",
+    )
+    add("--suffix", default=DEFAULT_SUFFIX, help=f"in the names of results beside their source ({DEFAULT_SUFFIX})")
     add("--format", default="auto", choices=["auto", *FORMATS], help="format of the results (auto: the source's)")
     add("--quality", type=percentage, metavar="Q", help="JPEG, WebP, AVIF: 1 to 100 (near the source's, else 95)")
+    add("--resize", type=count, metavar="N", help="make the longer side N pixels; smaller pictures stay as they are")
     add("--strip-metadata", action="store_true", help="leave out EXIF, GPS, XMP, IPTC, ICC profile and resolution")
     add("--max-pixels", type=count, default=MAX_PIXELS, metavar="N", help=f"refuse larger pictures ({MAX_PIXELS})")
-    add("--weights", type=Path, metavar="FILE", help="other weights than those that come with pic-uie")
-    add("--report", type=Path, metavar="FILE", help="write one line of JSON per file")
-    add("--dry-run", action="store_true", help="print what would be done, and do nothing")
+    add("--range", type=sample_range, metavar="MIN:MAX", help="black and white of 16-bit or float samples, or auto")
+    add("--salvage", action="store_true", help="enhance as much of a truncated picture as can be decoded")
+    enhance_video.add_arguments(parser)
+    add_weights(parser)
+    add("--preview", type=Path, metavar="FILE.jpg", help="also draw a contact sheet: before and after, side by side")
+    add("--html", type=Path, metavar="FILE.html", help="also write a page that shows before and after")
+    add("--report", type=Path, metavar="FILE", help="write one line of JSON per file, or a table (.parquet)")
+    add(
+        "--on",
+        default="here",
+        choices=["here", "ray"],
+        help="compute here, or on a Ray cluster (RAY_ADDRESS)",
+    )
+    add("--shard", type=shard, metavar="I/N", help="process only share I of N: one machine of several")
+    add("--dry-run", action="store_true", help="print what would be done, without doing it")
     loudness = parser.add_mutually_exclusive_group()
-    loudness.add_argument("-q", "--quiet", action="store_true", help="errors only")
-    loudness.add_argument("-v", "--verbose", action="store_true", help="one line per file")
+    loudness.add_argument("-q", "--quiet", action="store_true", help="print only errors and what could not be kept")
+    loudness.add_argument("-v", "--verbose", action="store_true", help="print one line per file")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Enhances what was named."""
-    from pic_uie.cli.display import say
-
+    looks.refuse_contradictions(arguments)
     if "-" in arguments.sources or arguments.output == "-":
         from pic_uie.cli.pipe import enhance_stream
 
         return enhance_stream(arguments)
-    found, planned = _plan(arguments)
+    if arguments.watch and not is_archive(arguments.sources, arguments.output):
+        from pic_uie.cli.enhance_watch import watch
+
+        return watch(arguments)
+    if is_archive(arguments.sources, arguments.output):
+        return _enhance_archive(arguments)
+    found, planned = find_and_plan(arguments)
     if not arguments.quiet:
         _tell_ignored(found, planned, arguments.verbose)
+    looks.refuse_many_looks(planned.jobs, arguments)
     if not planned.jobs:
         say(_nothing_found(arguments))
         return exit_codes.NOTHING_MATCHED
     if arguments.dry_run:
         return _print_plan(planned.jobs, arguments.overwrite)
-    return _enhance(planned.jobs, arguments)
+    from pic_uie.cli.enhance_run import enhance_all
+
+    return enhance_all(planned.jobs, arguments)
 
 
-def _plan(arguments: argparse.Namespace) -> tuple[Found, Plan]:
+def _enhance_archive(arguments: argparse.Namespace) -> int:
+    refuse_report_over_pictures(arguments.report, [])
+    refuse_preview_over_pictures(arguments, [])
+    if arguments.watch or arguments.suffix != DEFAULT_SUFFIX:
+        raise ConfigError("--watch and --suffix are for pictures on a disk")
+    jobs = stream(
+        arguments.sources,
+        arguments.output,
+        recursive=arguments.recursive,
+        file_format=None if arguments.format == "auto" else arguments.format,
+        overwrite=arguments.overwrite,
+        shard=arguments.shard,
+    )
+    if arguments.dry_run:
+        from pic_uie.batch.ledger import shown
+
+        for job in jobs:
+            exists = " (exists, would be skipped)" if job.finished else ""
+            print(f"{shown(job.source)} -> {shown(job.output)}{exists}")
+        return exit_codes.OK
+    from pic_uie.cli.enhance_run import enhance_stream
+
+    return enhance_stream(jobs, arguments)
+
+
+def find_and_plan(arguments: argparse.Namespace) -> tuple[Found, Plan]:
+    """Finds the sources and settles where their results go.
+
+    Raises:
+        ConfigError: Something would be overwritten, or written twice, or a name makes no sense.
+    """
     sources: list[str] = arguments.sources
     first = sources[0]
     is_pattern = (glob.has_magic(first) or first.startswith("@")) and not os.path.lexists(first)
@@ -82,101 +154,26 @@ def _plan(arguments: argparse.Namespace) -> tuple[Found, Plan]:
     planned = plan(
         found.sources, output=arguments.output, folder=folder, suffix=arguments.suffix, file_format=file_format
     )
+    if arguments.shard is not None:
+        planned = replace(planned, jobs=[job for job in planned.jobs if arguments.shard.holds(job.source)])
     refuse_report_over_pictures(arguments.report, planned.jobs)
+    refuse_preview_over_pictures(arguments, planned.jobs)
     return found, planned
 
 
-def _enhance(jobs: Sequence[Job], arguments: argparse.Namespace) -> int:
-    from pic_uie.batch.ledger import Ledger, Outcome
-    from pic_uie.cli.display import say
-
-    started = time.monotonic()
-    pending: list[Job] = []
-    with Ledger(arguments.report) as ledger:
-        for job in jobs:
-            if is_taken(job.output) and not arguments.overwrite:
-                ledger.add(Outcome(str(job.source), str(job.output), "skipped"))
-            else:
-                pending.append(job)
-        code = _work(pending, ledger, arguments) if pending else exit_codes.OK
-    if not arguments.quiet or code != exit_codes.OK:
-        say(_summary(ledger, len(jobs), time.monotonic() - started, code))
-    if code == exit_codes.OK and ledger.failures:
-        return exit_codes.FAILED
-    return code
-
-
-def _work(pending: Sequence[Job], ledger: Ledger, arguments: argparse.Namespace) -> int:
-    """Returns OK at the end of the list, whatever failed, and another code if the run had to stop."""
-    import threading
-    from contextlib import closing
-
-    from pic_uie.batch import workers
-    from pic_uie.batch.process import process
-    from pic_uie.cli import display, engine
-    from pic_uie.cli.signals import stop_on_signals
-    from pic_uie.enhancer import default_threads
-    from pic_uie.files import remove_stale_parts
-    from pic_uie.images import vips
-
-    vips.library()  # if it is missing, that is told once and not for every picture
-    processors = default_threads()
-    at_a_time = min(arguments.jobs or processors, len(pending))
-    enhancer, software = engine.load(arguments.weights, arguments.threads or max(1, processors // at_a_time))
-    settings = engine.settings(arguments, software)
-    for folder in {job.output.parent for job in pending}:
-        remove_stale_parts(folder)
-
-    def one(job: Job, reserve: workers.Reserve, check: Callable[[], None]) -> Outcome:
-        return process(job, enhancer, settings, reserve=reserve, check=check)
-
-    stop, out_of_space = threading.Event(), False
-    with (
-        stop_on_signals(stop) as interrupted,
-        display.make(len(pending), quiet=arguments.quiet, verbose=arguments.verbose) as progress,
-        closing(workers.run(pending, one, workers=at_a_time, stop=stop)) as outcomes,
-    ):
-        for outcome in outcomes:
-            ledger.add(outcome)
-            progress.advance(outcome)
-            if ledger.disk_full_in_a_row >= _DISK_FULL_LIMIT:
-                out_of_space = True
-                stop.set()
-    if interrupted.is_set():
-        return exit_codes.INTERRUPTED
-    return exit_codes.ENVIRONMENT if out_of_space or ledger.all_failed_for_space else exit_codes.OK
-
-
-def _summary(ledger: Ledger, total: int, seconds: float, code: int) -> str:
-    counts = ledger.counts
-    parts = [f"{counts['done']} enhanced"]
-    if counts["skipped"]:
-        parts.append(f"{counts['skipped']} skipped because the result exists (--overwrite makes it again)")
-    if counts["failed"]:
-        parts.append(f"{counts['failed']} failed")
-    text = f"{', '.join(parts)}, {seconds:.1f} s"
-    left = total - ledger.total
-    if code == exit_codes.INTERRUPTED:
-        return f"interrupted: {text}; {left} left, run the same command again to continue"
-    if code == exit_codes.ENVIRONMENT:
-        return f"the disk is full: {text}; {left} not tried. Free some space and run the same command again to continue"
-    return text
-
-
-def _print_plan(jobs: Sequence[Job], overwrite: bool) -> int:
+def _print_plan(jobs: Sequence[DiskJob], overwrite: bool) -> int:
     from pic_uie.batch.ledger import shown
 
     for job in jobs:
-        exists = " (exists, would be skipped)" if is_taken(job.output) and not overwrite else ""
+        exists = " (exists, would be skipped)" if state(job.output) == "whole" and not overwrite else ""
         print(f"{shown(job.source)} -> {shown(job.output)}{exists}")
     return exit_codes.OK
 
 
 def _tell_ignored(found: Found, planned: Plan, verbose: bool) -> None:
     from pic_uie.batch.ledger import shown
-    from pic_uie.cli.display import say
 
-    for files, what in ((found.ignored, "no pictures"), (planned.earlier_results, "results of an earlier run")):
+    for files, what in ((found.ignored, "not pictures"), (planned.earlier_results, "results of an earlier run")):
         if verbose:
             for path in files:
                 say(f"{shown(path)}: ignored ({what})")
@@ -191,11 +188,28 @@ def _nothing_found(arguments: argparse.Namespace) -> str:
     return f"pic-uie: no pictures found in {names}{hint}"
 
 
-def refuse_report_over_pictures(report: Path | None, jobs: Sequence[Job]) -> None:
+def refuse_report_over_pictures(report: Path | None, jobs: Sequence[DiskJob]) -> None:
     """Raises ConfigError for a report with the name of a picture, whether that exists yet or not."""
     if report is None:
         return
-    taken = {location(path) for job in jobs for path in (job.source, job.output) if str(path) != "-"}
     target = Path(os.path.realpath(report))  # of a link, which may still lead nowhere
-    if taken & {location(report), location(target)} or by_suffix(report) or by_suffix(target):
+    if _places(jobs) & {location(report), location(target)} or by_suffix(report) or by_suffix(target):
         raise ConfigError(f"--report {report} is the name of a picture; choose another, such as run.jsonl")
+
+
+def refuse_preview_over_pictures(arguments: argparse.Namespace, jobs: Sequence[DiskJob]) -> None:
+    """Raises ConfigError for a preview that would replace anything, or whose name is not one of its kind."""
+    wanted = (("--preview", arguments.preview, (".jpg", ".jpeg")), ("--html", arguments.html, (".html", ".htm")))
+    for option, path, suffixes in wanted:
+        if path is None:
+            continue
+        if path.suffix.lower() not in suffixes:
+            raise ConfigError(f"{option} {path} must end in {suffixes[0]}")
+        if location(path) in _places(jobs):
+            raise ConfigError(f"{option} {path} is the name of a source or result; choose another")
+        if os.path.lexists(path) and not (arguments.overwrite and path.is_file()):
+            raise ConfigError(f"{option} {path} exists already; choose another name, or --overwrite")
+
+
+def _places(jobs: Sequence[DiskJob]) -> set[str]:
+    return {location(path) for job in jobs for path in (job.source, job.output) if str(path) != "-"}

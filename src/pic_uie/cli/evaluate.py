@@ -10,19 +10,22 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from pic_uie.cli.exit_codes import NOTHING_MATCHED, OK
+from pic_uie.cli.methods import OURS, from_path
+from pic_uie.cli.options import LIST, add_quiet, add_weights, list_file
 from pic_uie.cli.output import named_files, refuse_inputs
 from pic_uie.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from pic_uie.evaluation.folders import Folders
-    from pic_uie.evaluation.predictions import Source
+    from pic_uie.evaluation.cases import Folders
+    from pic_uie.evaluation.predictions import Method
     from pic_uie.evaluation.protocols import Protocol
 
 # Sub-verb -> one-line help. Each lives in `pic_uie.cli.evaluate_<name>` with the same two functions as a verb.
 SUBVERBS: dict[str, str] = {
     "compare": "two results picture by picture: differences, a paired test, the worst ten",
+    "table": "any number of methods and seeds on one list: best, deviation, intervals, tests",
     "matching": "SIFT matches and inliers between neighbouring frames, raw against enhanced",
-    "detection": "YOLO11n trained on a raw and on an enhanced set, mAP@50 of both",
+    "detection": "YOLO11n trained on the raw set and on each method's, mAP@50 of all",
 }
 
 
@@ -30,26 +33,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of scoring, and the sub-verbs with theirs."""
     parser.epilog = "Without a sub-verb: scores weights, or a folder of finished pictures, under --protocol."
     what = parser.add_argument_group("what is scored")
-    what.add_argument("--protocol", metavar="NAME|FILE", help="uieb-90, lsui, u45, c60, or a YAML file of one's own")
+    what.add_argument(
+        "--protocol", metavar="NAME|FILE", help="uieb-90, lsui, u45, c60, uiqad-1080p, uiqad-4k, or a YAML file"
+    )
     source = what.add_mutually_exclusive_group()
-    source.add_argument("--weights", type=Path, metavar="FILE", help="weights to run (default: the released ones)")
+    add_weights(source, "weights to run (default: the released ones)")
     source.add_argument("--predictions", type=Path, metavar="DIR", help="finished pictures of any method")
+    what.add_argument(
+        "--method", metavar="SYSTEM", help="the system that the weights belong to: pic-uie (default), nu2net ..."
+    )
     what.add_argument("--name", help="what tables call the method (default: the name of the file or folder)")
     data = parser.add_argument_group("data")
     data.add_argument("--data", type=Path, metavar="DIR", help="holds the folders that the protocol names")
     data.add_argument("--inputs", type=Path, metavar="DIR", help="degraded pictures (default: DATA/input)")
     data.add_argument("--references", type=Path, metavar="DIR", help="references (default: DATA/target)")
-    data.add_argument("--list", type=Path, metavar="FILE", help="names of the pictures, one per line")
+    data.add_argument(
+        "--list", type=list_file, metavar=LIST, help="which pictures: ranker-90, smdr-90 ..., or a file of names"
+    )
     data.add_argument("--allow-extra", action="store_true", help="ignore predictions that the list does not name")
     how = parser.add_argument_group("how")
-    how.add_argument("--metrics", metavar="A,B", help="instead of the protocol's")
+    how.add_argument("--metrics", metavar="A,B", help="metrics instead of the protocol's")
     how.add_argument("--resize", metavar="A,B", help="of paper-256, antialias-256, native, from-256")
     how.add_argument(
         "--assets", type=Path, metavar="DIR", help="folder of LPIPS and NIQE parameters (or PIC_UIE_ASSETS)"
     )
     how.add_argument("--jobs", type=int, metavar="N", help="pictures at a time (default: all cores)")
     how.add_argument("-o", "--output", dest="stem", metavar="STEM", help="write STEM.json and STEM.csv")
-    how.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    add_quiet(how)
     subverbs = parser.add_subparsers(dest="subverb", metavar="SUBVERB", title="sub-verbs")
     for name, help_text in SUBVERBS.items():
         _module(name).add_arguments(subverbs.add_parser(name, help=help_text, description=help_text))
@@ -59,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the sub-verb, or scores and prints the report."""
     if arguments.subverb:
         return int(_module(arguments.subverb).run(arguments))
-    from pic_uie.evaluation.folders import NoPicturesError
+    from pic_uie.datasets.folders import NoPicturesError
 
     try:
         return _score(arguments)
@@ -72,9 +82,9 @@ def _score(arguments: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from pic_uie.cli.progress import Progress
+    from pic_uie.cores import usable_cores
     from pic_uie.evaluation import report
-    from pic_uie.evaluation.folders import gather
-    from pic_uie.evaluation.machine import usable_cores
+    from pic_uie.evaluation.cases import gather
     from pic_uie.evaluation.metrics import choose
     from pic_uie.evaluation.results import Result, result_paths
     from pic_uie.evaluation.scoring import Task, score
@@ -97,7 +107,7 @@ def _score(arguments: argparse.Namespace) -> int:
         method=source.name,
         source=source.description,
         protocol=asdict(protocol),
-        names={"count": len(names.stems), "sha256": names.sha256, "file": names.file, "file_sha256": names.file_sha256},
+        names=names.facts(),
         scores=scores,
         assets={metric.asset.file: metric.asset.sha256 for metric in task.metrics.values() if metric.asset},
     )
@@ -131,7 +141,7 @@ def _protocol(arguments: argparse.Namespace) -> Protocol:
 
 def _folders(arguments: argparse.Namespace, protocol: Protocol) -> Folders:
     """Finds the folders that this run needs; finished pictures with references need no inputs."""
-    from pic_uie.evaluation.folders import Folders
+    from pic_uie.evaluation.cases import Folders
     from pic_uie.evaluation.metrics import METRICS
 
     data: Path | None = arguments.data
@@ -150,12 +160,19 @@ def _folders(arguments: argparse.Namespace, protocol: Protocol) -> Folders:
     return Folders(inputs, references, arguments.predictions)
 
 
-def _source(arguments: argparse.Namespace) -> Source:
-    from pic_uie.evaluation.predictions import finished_pictures, from_weights
+def _source(arguments: argparse.Namespace) -> Method:
+    from pic_uie.evaluation.predictions import from_weights
 
+    system = None if arguments.method == OURS else arguments.method
     if arguments.predictions is not None:
-        return finished_pictures(arguments.predictions, arguments.name)
-    return from_weights(arguments.weights, arguments.name)
+        if arguments.method:
+            raise ConfigError("--method says whose weights are run: finished pictures take --name")
+        return from_path(arguments.predictions, arguments.name)
+    if arguments.weights is None and system is not None:
+        raise ConfigError(f"{system} has no weights in this package: train it, and name them with --weights FILE")
+    if arguments.weights is None or arguments.method == OURS:
+        return from_weights(arguments.weights, arguments.name)
+    return from_path(arguments.weights, arguments.name, system)
 
 
 def _words(text: str) -> list[str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from pic_uie.cli.exit_codes import OK
-from pic_uie.cli.output import require_suffix
-from pic_uie.errors import ConfigError, DataError, did_you_mean
+from pic_uie.cli.output import require_suffix, write
+from pic_uie.errors import ConfigError, did_you_mean
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,8 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints means, differences and the paired test, then the worst ten by name."""
     from pic_uie.evaluation import results
-    from pic_uie.evaluation.compare import choose_resize, compare, summary_table, to_csv, worst_table
-    from pic_uie.files import atomic_write
+    from pic_uie.evaluation.compare import choose_resize, compare, identified, summary_table, to_csv, worst_table
 
     require_suffix(arguments.output, ".csv")
     a, b = results.read(arguments.a), results.read(arguments.b)
@@ -35,15 +33,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError(f"the results do not share the metric {metric!r}: {did_you_mean(metric, differences)}")
     count = len(differences[metric].by_name)
     protocols = list(dict.fromkeys((a.protocol["name"], b.protocol["name"])))
-    print(f"{' against '.join(protocols)}, {resize}, {count} pictures, list sha256 {a.names['sha256'][:16]}")
+    print(f"{' against '.join(protocols)}, {resize}, {count} pictures, {identified(a.names)}")
     if len(protocols) > 1:
         print("two protocols: that their pictures have the same names does not make them the same pictures")
     print(summary_table(differences, a.method, b.method))
     print(f"\nwhere B fares worst against A\n{worst_table(differences[metric], metric)}")
     if arguments.output:
-        try:
-            atomic_write(arguments.output, to_csv(differences).encode())
-        except OSError as error:
-            raise DataError(f"cannot write {arguments.output}: {error.strerror}") from error
-        print(f"wrote {arguments.output}", file=sys.stderr)
+        write(arguments.output, to_csv(differences))
     return OK

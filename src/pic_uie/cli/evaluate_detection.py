@@ -1,68 +1,94 @@
-"""`pic-uie evaluate detection DATA.yaml`: a detector on raw and one on enhanced pictures, under the same settings."""
+"""`pic-uie evaluate detection DATA.yaml`: a detector per method, all under the same settings."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from pic_uie.cli.exit_codes import OK
-from pic_uie.cli.options import count
-from pic_uie.errors import DataError
+from pic_uie.cli.methods import HELP as METHOD_HELP
+from pic_uie.cli.methods import methods
+from pic_uie.cli.options import add_quiet, count
+from pic_uie.errors import ConfigError
+from pic_uie.writing import explained
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("data_file", type=Path, metavar="DATA.yaml", help="a YOLO-format set with train, val and test")
     parser.add_argument(
-        "-o", "--output", required=True, type=Path, metavar="DIR", help="the enhanced copy, detectors, detection.json"
+        "-o", "--output", required=True, type=Path, metavar="DIR", help="copies of the set, detectors, detection.json"
     )
-    parser.add_argument("--weights", type=Path, metavar="FILE", help="other weights than the ones in the package")
-    parser.add_argument("--prepare", action="store_true", help="only write the enhanced copy")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
-    how = parser.add_argument_group("detectors (the same for both)")
+    parser.add_argument("--method", action="append", default=[], metavar="NAME=PATH", help=METHOD_HELP)
+    parser.add_argument("--prepare", action="store_true", help="only write the copies of the set")
+    add_quiet(parser)
+    how = parser.add_argument_group("detectors (the same for all)")
     how.add_argument("--model", default="yolo11n.yaml", help="from scratch (default), or a checkpoint on this machine")
     how.add_argument("--epochs", type=count, default=300, metavar="N", help="default 300, the paper's")
     how.add_argument("--patience", type=count, default=100, metavar="N", help="default 100, the paper's")
     how.add_argument("--size", type=count, default=640, metavar="N", help="side of the pictures (default 640)")
     how.add_argument("--batch", type=count, default=16, metavar="N", help="default 16")
-    how.add_argument("--seed", type=int, default=0, help="default 0")
+    how.add_argument("--seeds", type=_seeds, default=(0,), metavar="A,B", help="one detector per seed (default: 0)")
     how.add_argument("--device", default="cpu", help="of PyTorch, e.g. cpu or 0")
+    how.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="of Ultralytics' training, e.g. workers=2 or optimizer=SGD; may be repeated",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Enhances the set, trains and tests both detectors, prints mAP@50."""
-    from pic_uie.cli.engine import load
+    """Writes the copies, trains and tests the detectors, prints mAP@50."""
     from pic_uie.cli.progress import Progress
-    from pic_uie.enhancer import default_threads
-    from pic_uie.evaluation import detection, yolo_set
+    from pic_uie.cores import usable_cores
+    from pic_uie.evaluation import detection, detection_report, yolo_copy, yolo_set
     from pic_uie.files import atomic_write
+    from pic_uie.typed_yaml import apply_override
 
-    settings = detection.Settings(
-        **{field.name: getattr(arguments, field.name) for field in fields(detection.Settings)}
-    )
-    if not arguments.prepare:
-        detection.ultralytics()  # rather now than after the whole set is enhanced
+    options: dict[str, Any] = {}
+    for word in arguments.option:
+        apply_override(options, word)
+    names = ("model", "epochs", "patience", "size", "batch", "device")
+    chosen = {name: getattr(arguments, name) for name in names} | {"options": options}
+    settings = {seed: detection.Settings(**chosen, seed=seed) for seed in arguments.seeds}
+    if not arguments.prepare:  # rather now than after the whole set is enhanced
+        detection.ultralytics()
+        detection.check_device(arguments.device)
     output: Path = arguments.output
     data = yolo_set.read(arguments.data_file)
-    enhancer, _ = load(arguments.weights, default_threads())
+    sources = methods(arguments.method)
+    if any(source.name == detection_report.RAW for source in sources):
+        raise ConfigError(f"{detection_report.RAW!r} is the set as it is: give the method another name")
+    makers = {detection_report.RAW: yolo_copy.raw()} | {source.name: yolo_copy.of(source, data) for source in sources}
     pictures = sum(len(split) for split in data.splits.values())
-    try:
+    copies = {}
+    with explained(output):
         yolo_set.claim(data, output)
-        sets = {"raw": yolo_set.write_as_is(data, output / "raw")}
-        folder = output / f"enhanced-{enhancer.weights.short_hash}"
-        with Progress(pictures, "enhancing", arguments.quiet) as progress:
-            sets["enhanced"] = yolo_set.write_enhanced(data, folder, enhancer, progress.advance)
-    except OSError as error:
-        raise DataError(f"cannot write to {output}: {error.strerror}") from error
-    for name, file in sets.items():
-        print(f"{name}: {file}", file=sys.stderr)
+        for name, maker in makers.items():
+            with Progress(pictures, name, arguments.quiet) as progress:
+                copies[name] = yolo_copy.write(data, output / name, maker, progress.advance, usable_cores())
+            print(f"{name}: {copies[name]}", file=sys.stderr)
     if arguments.prepare:
         return OK
-    scores = {name: detection.train_and_test(file, file.parent / "detector", settings) for name, file in sets.items()}
-    print(detection.table(scores))
-    atomic_write(output / "detection.json", (json.dumps(scores, indent=1) + "\n").encode())
+    tests: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in copies}
+    for seed, how in settings.items():  # all methods of a seed first: a part of the seeds is already a fair table
+        for name, file in copies.items():
+            tests[name][seed] = detection.train_and_test(file, file.parent / f"seed-{seed}", how)
+        report = detection_report.document(tests, {"settings": chosen})
+        atomic_write(output / "detection.json", (json.dumps(report, indent=1) + "\n").encode())
+    print(detection_report.table(report))
     print(f"wrote {output / 'detection.json'}", file=sys.stderr)
     return OK
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    try:
+        seeds = tuple(dict.fromkeys(int(word) for word in text.split(",")))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"whole numbers with commas between them are needed, got {text!r}") from None
+    return seeds

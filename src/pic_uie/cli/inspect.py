@@ -1,4 +1,4 @@
-"""`pic-uie inspect`: one sheet that shows what the model did to a picture, or the same as numbers."""
+"""`pic-uie inspect`: one sheet that shows what the model did to a picture or a video, or the same as numbers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 from pic_uie.cli.exit_codes import OK
-from pic_uie.errors import ConfigError, ImageError
-from pic_uie.files import atomic_write
+from pic_uie.cli.options import add_overwrite, add_strengths, add_weights, strengths
+from pic_uie.cli.output import write
+from pic_uie.errors import ConfigError
 
 KINDS = {".png": "png", ".pdf": "pdf", ".svg": "svg"}
 DEFAULT_SIDE = 1024
@@ -16,10 +17,11 @@ DEFAULT_SIDE = 1024
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `pic-uie inspect`."""
-    parser.add_argument("image", type=Path, metavar="IMG", help="the picture")
+    parser.add_argument("image", type=Path, metavar="IMG", help="the picture or video")
     parser.add_argument("-o", "--output", type=Path, metavar="SHEET", help="the sheet: .png, .pdf or .svg")
     parser.add_argument("--json", action="store_true", help="print θ and the statistics on standard output")
-    parser.add_argument("--weights", type=Path, metavar="FILE", help="other weights than the ones in the package")
+    add_strengths(parser)
+    add_weights(parser)
     parser.add_argument("--title", help="what to call the picture on the sheet (default: its file name)")
     parser.add_argument(
         "--max-side",
@@ -29,33 +31,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"run the steps on a copy of at most N pixels a side (default {DEFAULT_SIDE}; 0: the picture itself)",
     )
     parser.add_argument("--dpi", type=int, default=120, help="dots per inch of a PNG sheet (default 120)")
-    parser.add_argument("--overwrite", action="store_true", help="replace a sheet that is there already")
+    add_overwrite(parser, "replace a sheet that exists already")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Predicts on the native engine, runs the steps, and writes what was asked for."""
     kind = _check(arguments)
-    from pic_uie import Enhancer
     from pic_uie.batch.ledger import shown
+    from pic_uie.video.kinds import is_video
+
+    title = shown(arguments.image.name if arguments.title is None else arguments.title)
+    inspect = _inspect_video if is_video(arguments.image) else _inspect_picture
+    sheet, numbers = inspect(arguments, title, kind)
+    if sheet is not None:
+        write(arguments.output, sheet)
+    if arguments.json:
+        print(numbers)
+    return OK
+
+
+def _inspect_picture(arguments: argparse.Namespace, title: str, kind: str | None) -> tuple[bytes | None, str]:
+    from pic_uie import Enhancer
     from pic_uie.images import read_rgb8
     from pic_uie.inspection.report import inspect
 
     enhancer = Enhancer(arguments.weights)
     picture = read_rgb8(arguments.image)
-    title = shown(arguments.image.name if arguments.title is None else arguments.title)
-    inspection = inspect(picture, enhancer, title, arguments.max_side or None)
-    if kind is not None:
-        from pic_uie.inspection.sheet import render
+    inspection = inspect(picture, enhancer, title, arguments.max_side or None, strengths(arguments))
+    if kind is None:
+        return None, inspection.to_json()
+    from pic_uie.inspection.sheet import render
 
-        sheet = render(inspection, kind, arguments.dpi)
-        try:
-            atomic_write(arguments.output, sheet)
-        except OSError as error:
-            raise ImageError(f"cannot write {arguments.output}: {error.strerror}") from error
-        print(f"wrote {shown(arguments.output)}", file=sys.stderr)
-    if arguments.json:
-        print(inspection.to_json())
-    return OK
+    return render(inspection, kind, arguments.dpi), inspection.to_json()
+
+
+def _inspect_video(arguments: argparse.Namespace, title: str, kind: str | None) -> tuple[bytes | None, str]:
+    from pic_uie import Enhancer
+    from pic_uie.inspection.course import follow
+
+    course = follow(arguments.image, Enhancer(arguments.weights), title, strengths(arguments))
+    for note in course.notes:
+        print(f"{title}: {note}", file=sys.stderr)
+    if kind is None:
+        return None, course.to_json()
+    from pic_uie.inspection.course_sheet import render
+
+    return render(course, kind, arguments.dpi), course.to_json()
 
 
 def _check(arguments: argparse.Namespace) -> str | None:
@@ -72,5 +93,5 @@ def _check(arguments: argparse.Namespace) -> str | None:
     if kind is None:
         raise ConfigError(f"{arguments.output}: a sheet is .png, .pdf or .svg")
     if arguments.output.exists() and not arguments.overwrite:
-        raise ConfigError(f"{arguments.output} is there already: choose another name, or --overwrite")
+        raise ConfigError(f"{arguments.output} exists already: choose another name, or --overwrite")
     return kind

@@ -1,4 +1,4 @@
-"""What a command writes must not be what it reads."""
+"""What a command writes: never what it reads, in one step, and reported."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
+from pic_uie.cli.streams import say
 from pic_uie.errors import ConfigError
 from pic_uie.files import identity
 
@@ -31,3 +32,16 @@ def require_suffix(output: Path | None, suffix: str) -> None:
     """Raises ConfigError unless a file that will be written ends in `suffix`, so that it never replaces a picture."""
     if output is not None and output.suffix.lower() != suffix:
         raise ConfigError(f"-o {output} must end in {suffix}, for that is what is written")
+
+
+def write(path: Path, data: bytes | str, *, overwrite: bool = True) -> None:
+    """Writes what a command was asked for and says so.
+
+    Raises:
+        UnwritableError: It cannot be written.
+    """
+    from pic_uie.batch.ledger import shown
+    from pic_uie.writing import write_file
+
+    write_file(path, data.encode() if isinstance(data, str) else data, overwrite=overwrite)
+    say(f"wrote {shown(path)}")

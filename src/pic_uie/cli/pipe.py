@@ -7,18 +7,19 @@ import os
 import sys
 from pathlib import Path
 
-from pic_uie.batch.ledger import Ledger, Outcome
-from pic_uie.batch.mapping import Job, format_of
-from pic_uie.batch.process import failed, transform, write_result
-from pic_uie.batch.sources import is_folder, is_taken
-from pic_uie.cli import engine, exit_codes
-from pic_uie.cli.display import say
+from pic_uie.batch import results
+from pic_uie.batch.ledger import Ledger, Outcome, shown
+from pic_uie.batch.mapping import DiskJob, format_of
+from pic_uie.batch.process import failed, transform
+from pic_uie.batch.sources import is_folder
+from pic_uie.cli import engine, exit_codes, looks
 from pic_uie.cli.enhance import refuse_report_over_pictures
+from pic_uie.cli.streams import say
 from pic_uie.enhancer import default_threads
 from pic_uie.errors import ConfigError, ImageError
 from pic_uie.files import identity
 from pic_uie.images.files import read_bytes, size_limit
-from pic_uie.images.formats import by_suffix, titles
+from pic_uie.images.formats import titles, writable
 
 _STANDARD_INPUT = 0
 _CHUNK_BYTES = 1 << 20
@@ -31,8 +32,9 @@ def enhance_stream(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         print(f"{job.source} -> {job.output}")
         return exit_codes.OK
-    if not to_stdout and is_taken(job.output) and not arguments.overwrite:
-        say(f"{job.output} exists already; --overwrite makes it again")
+    found = "absent" if to_stdout or arguments.overwrite else results.state(job.output)
+    if found in ("whole", "other"):
+        say(f"{job.output} exists already; --overwrite replaces it")
         return exit_codes.OK
     with Ledger(arguments.report) as ledger:
         outcome = Outcome(str(job.source), str(job.output))
@@ -40,33 +42,39 @@ def enhance_stream(arguments: argparse.Namespace) -> int:
         try:
             data = _read(job.source, arguments.max_pixels)
             outcome.bytes_in = len(data)
-            enhancer, software = engine.load(arguments.weights, arguments.threads or default_threads())
-            settings = engine.settings(arguments, software)
-            encoded = transform(data, enhancer, settings, outcome, job.file_format)
-            _write(job.output, encoded, to_stdout, arguments.overwrite)
+            enhancer, software = engine.load(
+                arguments.weights, arguments.threads or default_threads(), arguments.instruction_set
+            )
+            settings = engine.settings(arguments, software, looks.given(arguments, enhancer))
+            encoded, _ = transform(data, enhancer, settings, outcome, job.file_format)
+            _write(job.output, encoded, to_stdout, arguments.overwrite or found == "unfinished")
             outcome.bytes_out = len(encoded)
         except Exception as error:
             failure = failed(outcome, error)
         ledger.add(outcome)
     if failure is not None:
         raise failure
+    if outcome.notes:
+        say(f"{shown(outcome.input)}: {'; '.join(outcome.notes)}")
     return exit_codes.OK
 
 
-def _job(arguments: argparse.Namespace) -> Job:
+def _job(arguments: argparse.Namespace) -> DiskJob:
     if len(arguments.sources) != 1:
         raise ConfigError("- stands for one picture: name no other source with it, and one source with -o -")
+    if arguments.watch or arguments.preview or arguments.html:
+        raise ConfigError("--watch, --preview and --html are for files and folders, not for standard input and output")
     source, output = arguments.sources[0], arguments.output
     if output is None or (source == "-" and (output.endswith("/") or is_folder(Path(output)))):
         raise ConfigError("a picture from standard input has no name: say where it goes with -o FILE or -o -")
-    if output != "-" and by_suffix(output) is None:
+    if output != "-" and not writable(output):
         raise ConfigError(f"-o {output} does not end like a picture that can be written ({titles()})")
     if output == "-" and sys.stdout.isatty() and not arguments.dry_run:
         raise ConfigError("-o - would write a picture to the terminal: redirect it, for example with > better.jpg")
     if output == "-" and getattr(sys.stdout, "name", None) == os.devnull:  # see main: the caller closed it
         raise ConfigError("-o - needs a standard output, which is closed")
     asked = None if arguments.format == "auto" else arguments.format
-    job = Job(Path(source), Path(output), asked if output == "-" else format_of(output, asked))
+    job = DiskJob(Path(source), Path(output), asked if output == "-" else format_of(output, asked))
     refuse_report_over_pictures(arguments.report, [job])
     existing = identity(job.output)
     if existing is not None and existing == identity(_STANDARD_INPUT):
@@ -94,7 +102,7 @@ def _read(source: Path, max_pixels: int) -> bytes:
 
 def _write(path: Path, data: bytes, to_stdout: bool, overwrite: bool) -> None:
     if not to_stdout:
-        write_result(path, data, overwrite)
+        results.write(path, data, overwrite)
         return
     try:
         sys.stdout.buffer.write(data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from types import TracebackType
 from typing import Self
@@ -11,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
+
+from pic_uie.cli.streams import say
 
 LINES = 10  # plain lines over a whole run where there is no terminal
 
@@ -55,7 +56,7 @@ class Progress:
         if self.bar:
             self.bar.advance(self.task)
         elif not self.quiet and self.done * LINES // self.total > (self.done - 1) * LINES // self.total:
-            print(self._figures(), file=sys.stderr, flush=True)
+            say(self._figures())
 
     def _figures(self) -> str:
         rate = self.done / max(time.monotonic() - self.started, 1e-9)

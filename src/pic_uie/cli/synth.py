@@ -11,9 +11,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pic_uie.cli.exit_codes import OK, USAGE
+from pic_uie.cli.options import add_overwrite, add_quiet
 from pic_uie.cli.progress import Progress
-from pic_uie.errors import ImageError
-from pic_uie.files import atomic_write
+from pic_uie.writing import make_folder, write_file
 
 FOLDERS = ("input", "target", "depth")
 
@@ -21,12 +21,14 @@ FOLDERS = ("input", "target", "depth")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `pic-uie synth`."""
     parser.add_argument("--count", type=_positive, required=True, help="how many pictures")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="gets input/, target/, depth/")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="DIR", help="for input/, target/ and depth/"
+    )
     parser.add_argument("--size", type=_size, default=(256, 256), metavar="WxH", help="default 256x256")
     parser.add_argument("--seed", type=_natural, default=0, help="picture i is drawn from seed + i (default 0)")
     parser.add_argument("--water", metavar="TYPE", help="Jerlov type: I IA IB II III 1C 3C 5C 7C 9C (default: drawn)")
-    parser.add_argument("--overwrite", action="store_true", help="render pictures again that are there already")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    add_overwrite(parser, "replace pictures that exist already")
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,17 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
                     _write_png(path, pixels)
             progress.advance()
     if not arguments.quiet:
-        kept = f", {skipped} were there already" if skipped else ""
+        kept = f", {skipped} existed already" if skipped else ""
         print(f"{arguments.count - skipped} rendered{kept}: {arguments.output}", file=sys.stderr)
     return OK
 
 
 def _make_folders(output: Path) -> None:
-    try:
-        for folder in FOLDERS:
-            (output / folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ImageError(f"cannot make the folder {error.filename or output}: {error.strerror}") from error
+    for folder in FOLDERS:
+        make_folder(output / folder)
 
 
 def _write_png(path: Path, pixels: NDArray[Any]) -> None:
@@ -76,10 +75,7 @@ def _write_png(path: Path, pixels: NDArray[Any]) -> None:
 
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, "PNG", compress_level=4)
-    try:
-        atomic_write(path, buffer.getvalue())
-    except OSError as error:
-        raise ImageError(f"cannot write {path}: {error.strerror}") from error
+    write_file(path, buffer.getvalue())
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from rich.progress import Progress as Bar
 from pic_uie.errors import EnvironmentMissingError
 
 
-class Progress:
+class TrainingProgress:
     """Reports steps and epochs; with `events`, also to TensorBoard."""
 
     def __init__(self, events: Path | None, enabled: bool) -> None:
@@ -31,7 +31,7 @@ class Progress:
         self.task = self.bar.add_task("", total=None) if self.bar else None
         self.writer = _writer(events) if events and enabled else None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> TrainingProgress:
         if self.bar:
             self.bar.start()
         return self
@@ -67,5 +67,5 @@ def _writer(folder: Path) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
-        raise EnvironmentMissingError("--tensorboard needs the package tensorboard: pip install tensorboard") from error
+        raise EnvironmentMissingError("--tensorboard needs TensorBoard: pip install 'pic-uie[tensorboard]'") from error
     return SummaryWriter(str(folder))

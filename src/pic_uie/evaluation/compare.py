@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from pic_uie.datasets.names import called
 from pic_uie.errors import ConfigError, DataError, did_you_mean
 from pic_uie.evaluation import statistics
 from pic_uie.evaluation.metrics import METRICS
@@ -52,8 +55,8 @@ def compare(a: Result, b: Result, resize: str | None = None) -> dict[str, Differ
     """
     if a.names["sha256"] != b.names["sha256"]:
         raise DataError(
-            f"{a.method} and {b.method} were scored on different lists of pictures "
-            f"({a.names['sha256'][:16]} and {b.names['sha256'][:16]}): nothing to compare"
+            f"{a.method} and {b.method} were scored on different lists of pictures ({identified(a.names)} and "
+            f"{identified(b.names)}), which cannot be compared: score both on one list"
         )
     resize = choose_resize(a, b, resize)
     first, second = a.scores[resize], b.scores[resize]
@@ -72,6 +75,11 @@ def compare(a: Result, b: Result, resize: str | None = None) -> dict[str, Differ
         )
         for metric in shared
     }
+
+
+def identified(names: Mapping[str, Any]) -> str:
+    """Returns the name of a result's list with the beginning of its hash."""
+    return f"{called(names)}, sha256 {names['sha256'][:16]}"
 
 
 def choose_resize(a: Result, b: Result, wanted: str | None) -> str:

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pic_uie.errors import DataError
+from pic_uie.files import read_at_most
+
+MAX_BYTES = 64 << 20  # a hundred thousand pictures with ten metrics each
 
 
 def read_document(path: Path, command: str, **expected: str) -> dict[str, Any]:
@@ -21,7 +24,7 @@ def read_document(path: Path, command: str, **expected: str) -> dict[str, Any]:
         DataError: It cannot be read, is not JSON, or is something else.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_at_most(path, MAX_BYTES).decode("utf-8"))
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pic_uie.datasets.folders import index
+from pic_uie.datasets.sequences import FRAMES
 from pic_uie.errors import ConfigError, DataError
-from pic_uie.evaluation.folders import NoPicturesError, index
 from pic_uie.evaluation.metrics.pictures import Picture, check_picture, grey, opencv
-from pic_uie.evaluation.predictions import Enhance
+from pic_uie.evaluation.predictions import Enhance, Method
 from pic_uie.images import read_rgb8
 
+RAW = "raw"
 RATIO = 0.75  # Lowe's test, as the paper has it
 RANSAC_PIXELS = 3.0
 SMALLEST = 4  # matches that a homography needs
-PAPER_FRAMES, PAPER_STRIDE = 4, 4
+PAPER_FRAMES, PAPER_STRIDE, PAPER_SCENES = 4, 4, 5
 
 Sequences = Mapping[str, Sequence[Path]]  # name -> frames in order
 Frames = Callable[[str, Path], Picture]  # sequence and raw frame -> the frame to match
@@ -35,12 +36,16 @@ class PairMatch:
         matches: Matches that pass the ratio test.
         inliers: Matches that one homography explains to within 3 pixels.
         homography: (3, 3), from the first frame to the second; None where there is none.
+        points: (matches, 2, 2): where each match is in the first and in the second frame, for figures.
+        is_inlier: (matches,): which of them are inliers.
     """
 
     keypoints: float
     matches: int
     inliers: int
     homography: NDArray[np.float64] | None = None
+    points: NDArray[np.float32] | None = None
+    is_inlier: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -72,57 +77,11 @@ def match(first: Features, second: Features) -> PairMatch:
     source = first.points[[pair.queryIdx for pair in kept]]
     target = second.points[[pair.trainIdx for pair in kept]]
     homography, mask = cv2.findHomography(source, target, cv2.RANSAC, RANSAC_PIXELS)
+    points = np.stack([source, target], axis=1)
     if homography is None:
-        return PairMatch(keypoints, len(kept), 0)
-    return PairMatch(keypoints, len(kept), int(mask.sum()), homography)
-
-
-def find_sequences(folder: Path, frames: int | None = None, stride: int = 1) -> dict[str, list[Path]]:
-    """Returns the sequences of a folder: each sub-folder with pictures, or the folder itself.
-
-    Args:
-        folder: The frames; a sub-folder is a sequence, its names in natural order (2 before 10).
-        frames: How many frames around the middle of each sequence; None = all.
-        stride: Distance between the frames that are taken.
-
-    Raises:
-        NoPicturesError: There is no picture.
-        DataError: A sequence is too short, or the folder cannot be read.
-        ConfigError: Numbers that select nothing.
-    """
-    if stride < 1 or (frames is not None and frames < 2):
-        raise ConfigError(f"a stride of 1 or more and 2 frames or more are needed, got {stride} and {frames}")
-    if not folder.is_dir():
-        raise DataError(f"{folder} is not a folder of frames")
-    inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    sequences: dict[str, list[Path]] = {}
-    for path in (*inside, folder):
-        try:
-            ordered = sorted(index(path).values(), key=_natural)
-        except NoPicturesError:
-            continue
-        if path == folder and sequences:
-            raise DataError(
-                f"{folder} has frames of its own beside sequences in {', '.join(sequences)}: move one or the other"
-            )
-        sequences[path.name] = select(ordered, frames, stride, path)
-    if not sequences:
-        raise NoPicturesError(f"{folder} has no pictures, and no sub-folder of it has")
-    return sequences
-
-
-def select(ordered: Sequence[Path], frames: int | None, stride: int, where: Path) -> list[Path]:
-    """Returns every `stride`-th frame, of those the given number around the middle of the sequence."""
-    if frames is None:
-        chosen = list(ordered[::stride])
-        if len(chosen) < 2:
-            raise DataError(f"{where} has {len(ordered)} pictures: too few for one pair at a stride of {stride}")
-        return chosen
-    span = (frames - 1) * stride + 1
-    if len(ordered) < span:
-        raise DataError(f"{where} has {len(ordered)} pictures: {frames} frames at a stride of {stride} need {span}")
-    start = (len(ordered) - span) // 2
-    return list(ordered[start : start + span : stride])
+        return PairMatch(keypoints, len(kept), 0, None, points, np.zeros(len(kept), bool))
+    is_inlier = mask.ravel().astype(bool)
+    return PairMatch(keypoints, len(kept), int(is_inlier.sum()), homography, points, is_inlier)
 
 
 def match_sequences(
@@ -158,12 +117,31 @@ def finished_frames(folder: Path, nested: bool) -> Frames:
 
     def frame(sequence: str, path: Path) -> Picture:
         if sequence not in indexes:
-            indexes[sequence] = index(folder / sequence if nested else folder)
+            place = folder / sequence if nested else folder
+            indexes[sequence] = index(place / FRAMES if (place / FRAMES).is_dir() else place)
         if path.stem not in indexes[sequence]:
             raise DataError(f"{folder} lacks {f'{sequence}/' if nested else ''}{path.stem}")
         return read_rgb8(indexes[sequence][path.stem])
 
     return frame
+
+
+def ways(methods: Sequence[Method], folder: Path, sequences: Sequences) -> dict[str, tuple[Frames, Mapping[str, str]]]:
+    """Returns how each method's frames come about, the raw ones first, with what is known of the method.
+
+    Raises:
+        ConfigError: A method is called like the raw frames.
+    """
+    nested = next(iter(sequences.values()))[0].parent != folder
+    found: dict[str, tuple[Frames, Mapping[str, str]]] = {RAW: (raw_frames, {"kind": "pictures"})}
+    for method in methods:
+        if method.name in found:
+            raise ConfigError(f"{method.name!r} stands for the frames as they are: give the method another name")
+        if method.folder:
+            found[method.name] = (finished_frames(method.folder, nested), method.description)
+        elif method.enhance:
+            found[method.name] = (enhanced_frames(method.enhance), method.description)
+    return found
 
 
 def summary(found: Mapping[str, Sequence[PairMatch]]) -> dict[str, float]:
@@ -180,12 +158,6 @@ def as_rows(found: Mapping[str, Sequence[PairMatch]]) -> list[dict[str, Any]]:
         for sequence, pairs in found.items()
         for number, pair in enumerate(pairs)
     ]
-
-
-def _natural(path: Path) -> list[tuple[int, int, str]]:
-    """Sorts frame2 before frame10."""
-    parts = re.findall(r"\d+|\D+", path.stem)
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
 NUMBERS = ("keypoints", "matches", "inliers")

@@ -1,4 +1,8 @@
-"""Where predictions come from: finished pictures of any method, or weights run on the inputs."""
+"""Where predictions come from: the one place where a method becomes something that makes pictures.
+
+A method is weights that are run, or a folder of pictures that were made elsewhere. Everything that scores, matches or
+trains detectors takes a `Method` and never asks which of them it is.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +21,33 @@ Enhance = Callable[[Picture], Picture]
 
 
 @dataclass(frozen=True)
-class Source:
+class Method:
     """A method under test.
 
     Attributes:
         name: What tables call it.
-        enhance: Picture in, picture out; None where finished pictures are read instead.
         description: What goes into the result: kind, engine, hash of the weights.
+        enhance: Picture in, picture out; None where finished pictures are read instead.
+        folder: The finished pictures; None where the method runs.
     """
 
     name: str
-    enhance: Enhance | None
     description: dict[str, str]
+    enhance: Enhance | None = None
+    folder: Path | None = None
 
 
-def finished_pictures(folder: Path, name: str | None = None) -> Source:
+def from_path(path: Path, name: str | None = None) -> Method:
+    """Returns the source that a path stands for: a folder of finished pictures, or a weights file."""
+    return finished_pictures(path, name) if path.is_dir() else from_weights(path, name)
+
+
+def finished_pictures(folder: Path, name: str | None = None) -> Method:
     """Returns the source that stands for pictures that some method has already made."""
-    return Source(name or folder.resolve().name, None, {"kind": "pictures"})
+    return Method(name or folder.resolve().name, {"kind": "pictures"}, folder=folder)
 
 
-def from_weights(path: Path | None = None, name: str | None = None) -> Source:
+def from_weights(path: Path | None = None, name: str | None = None) -> Method:
     """Returns the source that runs weights: on the native engine, or on PyTorch for variants that it refuses.
 
     Args:
@@ -50,7 +61,8 @@ def from_weights(path: Path | None = None, name: str | None = None) -> Source:
         engine, enhance = "native", Enhancer(checked, threads=1).enhance  # pictures run side by side instead
     except ConfigError:  # a variant that only PyTorch runs
         engine, enhance = "torch", torch_enhance(checked)
-    return Source(name or path.stem, enhance, {"kind": "weights", "engine": engine, "weights_sha256": checked.sha256})
+    description = {"kind": "weights", "engine": engine, "weights_sha256": checked.sha256}
+    return Method(name or path.stem, description, enhance)
 
 
 def torch_enhance(checked: weights_file.Weights) -> Enhance:

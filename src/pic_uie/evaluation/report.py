@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pic_uie.evaluation import paper
+from pic_uie.datasets.names import called
 from pic_uie.evaluation.metrics import METRICS
 from pic_uie.evaluation.results import Result, Summary
 from pic_uie.evaluation.tables import number, render
+from pic_uie.paper import tables as paper
 
-PAPER_RESIZES = ("paper-256", "from-256")  # how the paper's numbers were made; others stand only in the last table
+PAPER_RESIZES = ("paper-256", "from-256")  # how most of the paper's numbers were made
 
 
 def text(result: Result) -> str:
@@ -17,18 +18,24 @@ def text(result: Result) -> str:
     column = result.protocol.get("paper")
     parts = [_heading(result)]
     for resize in result.scores:
-        beside = column if resize in PAPER_RESIZES else None
+        beside = column if column and resize in paper_resizes(column) else None  # others stand in the last table only
         parts.append(f"{resize}\n{_summary_table(result.summaries(resize), beside)}")
     if column:
         parts.append(_paper_table(result, column))
     return "\n\n".join(parts)
 
 
+def paper_resizes(column: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the ways of resizing that the paper's figures in a column were made by."""
+    own = column.get("resize", PAPER_RESIZES[0])
+    return PAPER_RESIZES if own in PAPER_RESIZES else (own,)
+
+
 def _heading(result: Result) -> str:
     names = result.names
-    listed = f"list {names['file']}" if names.get("file") else "the whole folder"
     count = len(next(iter(result.scores.values())))
-    title = f"{result.method} on {result.protocol['name']}: {count} pictures, {listed}, sha256 {names['sha256'][:16]}"
+    pictures = f"{count} pictures, {called(names)}, sha256 {names['sha256'][:16]}"
+    title = f"{result.method} on {result.protocol['name']}: {pictures}"
     return f"{title}\n{result.protocol.get('title', '')}".rstrip()
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from pic_uie.errors import DataError
 from pic_uie.evaluation import statistics
 from pic_uie.evaluation.documents import read_document
-from pic_uie.files import atomic_write
+from pic_uie.writing import write_file
 
 FORMAT = "pic-uie-evaluation-1"
 PACKAGES = ("pic-uie", "numpy", "opencv-python-headless", "opencv-python", "torch", "pyvips")
@@ -84,25 +84,23 @@ class Result:
         return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
     def to_csv(self) -> str:
-        """Returns one line per way of resizing and picture."""
+        """Returns one line per way of resizing and picture, each with the list of pictures and its hash."""
         metrics = list(next(iter(next(iter(self.scores.values())).values())))
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["resize", "name", *metrics])
+        listed = self.names.get("list") or self.names.get("file") or "whole folder"
+        writer.writerow(["resize", "name", *metrics, "list", "list_sha256"])
         for resize, images in self.scores.items():
             for name, values in images.items():
-                writer.writerow([resize, name, *(values[metric] for metric in metrics)])
+                own = [values[metric] for metric in metrics]
+                writer.writerow([resize, name, *own, listed, self.names["sha256"]])
         return text.getvalue()
 
     def write(self, stem: Path) -> tuple[Path, Path]:
         """Writes STEM.json and STEM.csv; returns their paths."""
         paths = result_paths(stem)
         for path, text in zip(paths, (self.to_json(), self.to_csv()), strict=True):
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                atomic_write(path, text.encode("utf-8", "surrogateescape"))
-            except OSError as error:
-                raise DataError(f"cannot write {path}: {error.strerror}") from error
+            write_file(path, text.encode("utf-8", "surrogateescape"))
         return paths
 
     def _section(self, resize: str) -> dict[str, Any]:

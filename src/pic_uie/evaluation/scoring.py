@@ -8,15 +8,15 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+from pic_uie.datasets.stems import few
 from pic_uie.errors import DataError, ImageError
 from pic_uie.evaluation.assets import load as load_asset
-from pic_uie.evaluation.folders import Case
+from pic_uie.evaluation.cases import Case
 from pic_uie.evaluation.metrics import Metric
 from pic_uie.evaluation.metrics.pictures import Picture, size
 from pic_uie.evaluation.predictions import Enhance
 from pic_uie.evaluation.resize import RESIZES, SIDE, Resize, opencv_linear
 from pic_uie.images import read_rgb8
-from pic_uie.stems import few
 
 Values = dict[str, float]  # metric -> value
 Scores = dict[str, dict[str, Values]]  # way of resizing -> picture -> values
@@ -50,7 +50,7 @@ def score(cases: Sequence[Case], task: Task, jobs: int = 1, on_done: Callable[[]
 
     Raises:
         DataError: Some pictures could not be scored; all of them are named with the reason.
-        EnvironmentMissingError: Published parameters are missing; told before any picture is touched.
+        EnvironmentMissingError: Published parameters are missing; raised before any picture is read.
     """
     for metric in task.metrics.values():
         if metric.asset:

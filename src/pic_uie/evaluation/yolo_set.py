@@ -1,23 +1,20 @@
-"""A detection data set in YOLO format: its splits, its labels, and an enhanced copy of all of it."""
+"""A detection data set in YOLO format: its splits and labels, read as Ultralytics and Roboflow write them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from pic_uie.batch.mapping import Job
-from pic_uie.batch.process import ArrayEnhancer, Settings, process
+from pic_uie.datasets.folders import pictures_below
+from pic_uie.datasets.stems import few
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.evaluation.documents import read_document
-from pic_uie.files import atomic_write, identity
-from pic_uie.stems import SUFFIXES, few
+from pic_uie.files import atomic_write
 from pic_uie.typed_yaml import read_mapping
 
 SPLITS = ("train", "val", "test")
@@ -29,14 +26,20 @@ class YoloSet:
     """A data set as its YAML file describes it.
 
     Attributes:
+        root: What relative paths are relative to.
         splits: Split -> pictures, as absolute paths.
-        facts: All other keys of the file (names, nc, ...), for the copy.
-        files: The YAML and the lists that it names.
+        facts: All other keys of the file (names, nc, ...), for the copies.
     """
 
+    root: Path
     splits: Mapping[str, Sequence[Path]]
     facts: Mapping[str, Any]
-    files: Sequence[Path]
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes, in the order of their numbers."""
+        names = self.facts["names"]
+        return [str(names[key]) for key in sorted(names)] if isinstance(names, Mapping) else [str(n) for n in names]
 
 
 def read(file: Path) -> YoloSet:
@@ -44,7 +47,8 @@ def read(file: Path) -> YoloSet:
 
     Args:
         file: YAML with `names` and, under `path` (default: the file's folder), `train`, `val` and `test`: each a
-            folder, a text file of pictures, or a list of these.
+            folder, a text file of pictures, or a list of these. A place that is written ../train/images, as Roboflow
+            does, is also looked for without its dots.
 
     Raises:
         ConfigError: The file is no YAML mapping.
@@ -57,15 +61,14 @@ def read(file: Path) -> YoloSet:
     if missing:
         raise DataError(f"{file} has no {', '.join(missing)} split: detectors are compared on a common test split")
     root = Path(os.path.abspath(file.parent / str(values.get("path", "."))))
-    files = [file]
-    splits = {split: _pictures(values[split], root, f"{file}: {split}", files) for split in SPLITS}
+    splits = {split: _pictures(values[split], root, f"{file}: {split}") for split in SPLITS}
     owner: dict[Path, str] = {}
     for split, pictures in splits.items():
         for picture in pictures:
             if picture in owner:
                 raise DataError(f"{picture} is in two splits of {file}: {owner[picture]} and {split}")
             owner[picture] = split
-    return YoloSet(splits, {key: value for key, value in values.items() if key not in (*SPLITS, "path")}, files)
+    return YoloSet(root, splits, {key: value for key, value in values.items() if key not in (*SPLITS, "path")})
 
 
 def label_file(picture: Path) -> Path:
@@ -77,12 +80,34 @@ def label_file(picture: Path) -> Path:
     return Path(*parts).with_suffix(".txt")
 
 
+def boxes(label: Path) -> list[tuple[int, float, float, float, float]]:
+    """Reads labels: class, then the box as left, top, right, bottom in shares of the picture; none if no file.
+
+    Raises:
+        DataError: A line that is not a class and four numbers.
+    """
+    found = []
+    for line in label.read_text(encoding="utf-8").splitlines() if label.is_file() else ():
+        if not line.strip():
+            continue
+        try:
+            kind, x, y, width, height = (float(word) for word in line.split()[:5])
+        except ValueError:
+            raise DataError(f"{label}: {line!r} is not a class and four numbers") from None
+        found.append((int(kind), x - width / 2, y - height / 2, x + width / 2, y + height / 2))
+    return found
+
+
 def claim(data: YoloSet, folder: Path) -> None:
     """Notes in a folder which pictures and labels its copies and detectors are of, wherever these lie.
 
     Raises:
-        ConfigError: The folder is of another set, or of this one before it changed.
+        ConfigError: The folder is of another set, of this one before it changed, or lies among its pictures.
     """
+    place = folder.resolve()
+    for around in {picture.parent.resolve() for pictures in data.splits.values() for picture in pictures}:
+        if place == around or place in around.parents or around in place.parents:
+            raise ConfigError(f"{folder} is a part of the data set, where nothing is written: give -o another name")
     digest = hashlib.sha256()
     for split, pictures in data.splits.items():
         for path in (file for picture in pictures for file in (picture, label_file(picture)) if file.is_file()):
@@ -98,89 +123,27 @@ def claim(data: YoloSet, folder: Path) -> None:
     atomic_write(note, (json.dumps(facts, indent=1) + "\n").encode())
 
 
-def write_as_is(data: YoloSet, folder: Path) -> Path:
-    """Writes a YAML and lists that name the pictures where they are; returns the YAML."""
-    return _describe(data, data.splits, folder)
-
-
-def write_enhanced(
-    data: YoloSet,
-    folder: Path,
-    enhancer: ArrayEnhancer,
-    on_done: Callable[[], None] = lambda: None,
-) -> Path:
-    """Writes an enhanced copy with the same labels and splits; pictures that are there already are kept.
-
-    Returns:
-        The copy's YAML, written last.
-
-    Raises:
-        DataError: Pictures could not be enhanced; they are named.
-    """
-    copies: dict[str, list[Path]] = {}
-    failures: list[str] = []
-    for split, pictures in data.splits.items():
-        copies[split] = []
-        for picture, name in zip(pictures, _names(pictures), strict=True):
-            copy = folder / "images" / split / name
-            copies[split].append(copy)
-            if not copy.exists():
-                outcome = process(Job(picture, copy), enhancer, Settings())
-                if outcome.error:
-                    failures.append(f"{picture}: {outcome.error}")
-            _copy_label(label_file(picture), label_file(copy))
-            on_done()
-    if failures:
-        listed = few(failures, "\n  ")
-        raise DataError(f"{len(failures)} pictures could not be enhanced:\n  {listed}")
-    return _describe(data, copies, folder)
-
-
-def _names(pictures: Sequence[Path]) -> list[str]:
-    """Names within a split: the plain ones, or numbered where folders of a split repeat a stem (labels go by stem)."""
-    stems = [picture.stem for picture in pictures]
-    if len(set(stems)) == len(stems):
-        return [picture.name for picture in pictures]
-    return [f"{number:06d}-{picture.name}" for number, picture in enumerate(pictures)]
-
-
-def _copy_label(source: Path, target: Path) -> None:
-    if not source.is_file():  # a picture without objects
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(target, source.read_bytes())
-
-
-def _describe(data: YoloSet, splits: Mapping[str, Sequence[Path]], folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    root = folder.resolve()
-    sources = {identity(path) for path in data.files}
-    for path in (root / "data.yaml", *(root / f"{split}.txt" for split in splits)):
-        if path.exists() and identity(path) in sources:
-            raise ConfigError(f"{path} is a part of the data set and would be overwritten: give -o another name")
-    for split, pictures in splits.items():
-        lines = "".join(f"{os.path.abspath(picture)}\n" for picture in pictures)
-        atomic_write(root / f"{split}.txt", os.fsencode(lines))
-    values = {"path": str(root), **{split: f"{split}.txt" for split in splits}, **data.facts}
-    file = root / "data.yaml"
-    atomic_write(file, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
-    return file
-
-
-def _pictures(places: Any, root: Path, where: str, files: list[Path]) -> list[Path]:
+def _pictures(places: Any, root: Path, where: str) -> list[Path]:
     found: list[Path] = []
     for place in places if isinstance(places, list) else [places]:
-        path = Path(os.path.abspath(root / str(place)))
+        path = _locate(root, str(place))
         if path.is_dir():
-            found += sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+            found += pictures_below(path)
         elif path.is_file():
             found += _listed(path, where)
-            files.append(path)
         else:
             raise DataError(f"{where} names {path}, which is neither a folder nor a file")
     if not found:
         raise DataError(f"{where} has no pictures")
     return found
+
+
+def _locate(root: Path, place: str) -> Path:
+    """Roboflow's ../train/images lies beside its data.yaml, not above; Ultralytics reads it so too."""
+    path = Path(os.path.abspath(root / place))
+    if not path.exists() and place.startswith("../"):
+        return Path(os.path.abspath(root / place.removeprefix("../")))
+    return path
 
 
 def _listed(file: Path, where: str) -> list[Path]:

@@ -14,44 +14,59 @@ from numpy.typing import NDArray
 from pic_uie.errors import ImageError
 from pic_uie.files import atomic_write
 from pic_uie.images.colour import flattened
-from pic_uie.images.decode import MAX_PIXELS, Undecoded, decode, inspect
-from pic_uie.images.encode import DEFAULT_QUALITY, encode, losses, with_remainder
+from pic_uie.images.decoding import MAX_PIXELS, Undecoded, decode, read_header
+from pic_uie.images.encoding import DEFAULT_QUALITY, encode, with_remainder
 from pic_uie.images.files import read_bytes
-from pic_uie.images.formats import FORMATS, Format, by_suffix, sniff
-from pic_uie.images.picture import Colour, Metadata, Picture, Pixels
+from pic_uie.images.formats import FORMATS, READABLE, Format, by_suffix, result_of, sniff
+from pic_uie.images.losses import losses
+from pic_uie.images.picture import Colour, Metadata, Picture, Pixels, Text
+from pic_uie.images.ranges import SampleRange
+from pic_uie.images.resize import fitted
 
 __all__ = [
     "DEFAULT_QUALITY",
     "FORMATS",
     "MAX_PIXELS",
+    "READABLE",
     "Colour",
     "Format",
     "Metadata",
     "Picture",
     "Pixels",
+    "SampleRange",
+    "Text",
     "Undecoded",
     "decode",
     "encode",
-    "inspect",
+    "fitted",
     "losses",
     "read",
+    "read_header",
     "read_rgb8",
+    "result_of",
     "sniff",
     "with_remainder",
     "write",
 ]
 
 
-def read(source: str | Path | bytes, *, max_pixels: int = MAX_PIXELS) -> Picture:
-    """Reads a picture from a path, or from the bytes of a file.
+def read(
+    source: str | Path | bytes,
+    *,
+    max_pixels: int = MAX_PIXELS,
+    salvage: bool = False,
+    sample_range: SampleRange | None = None,
+) -> Picture:
+    """Reads a picture from a path, or from the bytes of a file; arguments as for `read_header`.
 
     Raises:
         ImageError: Unreadable, not a picture that we read, damaged, or larger than `max_pixels`; starts with the path.
     """
     if isinstance(source, bytes):
-        return decode(source, max_pixels=max_pixels)
+        return decode(source, max_pixels=max_pixels, salvage=salvage, sample_range=sample_range)
     try:
-        return decode(read_bytes(source, max_pixels), max_pixels=max_pixels)
+        data = read_bytes(source, max_pixels)
+        return decode(data, max_pixels=max_pixels, salvage=salvage, sample_range=sample_range)
     except ImageError as error:
         raise ImageError(f"{source}: {error}") from error
 
@@ -89,7 +104,7 @@ def write(
     """
     path = Path(path)
     named = by_suffix(path)
-    chosen = file_format or (named.name if named else None)
+    chosen = file_format or (named.name if named and named.name in FORMATS else None)
     data = encode(picture, file_format=chosen, quality=quality, keep_metadata=keep_metadata, software=software)
     atomic_write(path, data)
     return len(data)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import tempfile
-from functools import lru_cache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +19,12 @@ from pic_uie.images import vips
 from pic_uie.images.picture import Pixels, Space
 from pic_uie.images.profiles import matrix_profile
 
-_CHANNELS: dict[Space, int] = {"grey": 1, "rgb": 3, "cmyk": 4}
+CHANNELS: dict[Space, int] = {"grey": 1, "rgb": 3, "cmyk": 4, "lab": 3}
 _PIL_MODES: dict[Space, str] = {"grey": "L", "rgb": "RGB", "cmyk": "CMYK"}
 _SIGNATURES: dict[bytes, Space] = {b"GRAY": "grey", b"RGB ": "rgb", b"CMYK": "cmyk"}
 # A profile that moves no colour by more than one 8-bit level is sRGB, whatever its name says.
 _SAME = 257
+_ROUND_TRIP_LEVELS = 24  # of 255, on average
 _INTENT: dict[str, Any] = {"intent": "relative", "black_point_compensation": True}
 
 # Adobe RGB (1998): primaries, and the exponent 2 + 51/256.
@@ -64,6 +68,26 @@ def is_srgb(profile: bytes, space: Space) -> bool:
     return int(np.abs(converted.astype(np.int64) - 257 * chart.astype(np.int64)).max()) <= _SAME
 
 
+@lru_cache(maxsize=16)
+def has_way_back(profile: bytes, space: Space) -> bool:
+    """Tells whether a profile converts from sRGB as well.
+
+    Profiles of scanners have no table for it, and some have one that does nothing (XYB): a chart that does not come
+    back to where it was gives them away.
+    """
+    steps = np.linspace(24, 232, 6).astype(np.uint8)  # well inside sRGB, where every profile has room
+    chart = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(1, -1, 3)
+    if space == "grey":
+        chart = np.ascontiguousarray(np.repeat(steps[None, :, None], 3, axis=2))
+    try:
+        again = to_srgb(from_srgb(chart, space, profile, 16 if space != "cmyk" else 8), space, profile)
+    except ImageError:
+        return False
+    difference = again.astype(np.int64) - 257 * chart[:, :, : again.shape[2]].astype(np.int64)
+    # printers cannot reach all of sRGB: the mean is judged, against what a picture may change
+    return float(np.abs(difference).mean()) <= 257 * _ROUND_TRIP_LEVELS
+
+
 def to_srgb(pixels: Pixels, space: Space, profile: bytes) -> Pixels:
     """Converts (H, W, C) colour channels to 16-bit sRGB: (H, W, 1) for grey, else (H, W, 3).
 
@@ -74,10 +98,18 @@ def to_srgb(pixels: Pixels, space: Space, profile: bytes) -> Pixels:
         image = vips.with_block(vips.from_array(pixels, space), "icc-profile-data", profile)
         converted = image.icc_transform("srgb", embedded=True, depth=16, **_INTENT)
         if converted.bands != 3:
-            raise ImageError(f"the ICC profile turns {_CHANNELS[space]} channels into {converted.bands}, not into RGB")
+            raise ImageError(f"the ICC profile turns {CHANNELS[space]} channels into {converted.bands}, not into RGB")
         if space == "grey":
             converted = converted.extract_band(1)
         return vips.to_array(converted)
+
+
+def lab_to_srgb(lab: NDArray[np.float32]) -> Pixels:
+    """Converts CIE L*a*b* under D50, (H, W, 3), to 16-bit sRGB."""
+    height, width, _ = lab.shape
+    with vips.errors_as_image_errors("the Lab colours cannot be converted"):
+        image = vips.library().Image.new_from_memory(lab.data, width, height, 3, "float").copy(interpretation="lab")
+        return vips.to_array(image.icc_export(output_profile="srgb", pcs="lab", depth=16, intent="relative"))
 
 
 def from_srgb(pixels: Pixels, space: Space, profile: bytes, bits: int) -> Pixels:
@@ -89,16 +121,32 @@ def from_srgb(pixels: Pixels, space: Space, profile: bytes, bits: int) -> Pixels
     if pixels.shape[2] == 1:
         pixels = np.repeat(pixels, 3, axis=2)
     with (
-        tempfile.TemporaryDirectory(prefix="pic-uie-") as folder,  # libvips takes an output profile only from a file
+        _as_path(profile) as path,
         vips.errors_as_image_errors("the result cannot be converted back to the picture's ICC profile"),
     ):
+        image = vips.from_array(pixels, "rgb")
+        converted = vips.to_array(image.icc_transform(path, input_profile="srgb", depth=bits, **_INTENT))
+    if converted.shape[2] != CHANNELS[space]:
+        raise ImageError(f"the ICC profile gives {converted.shape[2]} channels for a picture with {CHANNELS[space]}")
+    return converted
+
+
+@contextmanager
+def _as_path(profile: bytes) -> Iterator[str]:
+    """Gives a profile the name of a file, which is the only way that libvips takes it for output.
+
+    On Linux it is a file in memory that ends with the process, however that ends; elsewhere a temporary one.
+    """
+    if hasattr(os, "memfd_create"):
+        with open(os.memfd_create("profile.icc"), "wb") as file:
+            file.write(profile)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+        return
+    with tempfile.TemporaryDirectory(prefix="pic-uie-") as folder:
         path = Path(folder) / "profile.icc"
         path.write_bytes(profile)
-        image = vips.from_array(pixels, "rgb")
-        converted = vips.to_array(image.icc_transform(str(path), input_profile="srgb", depth=bits, **_INTENT))
-    if converted.shape[2] != _CHANNELS[space]:
-        raise ImageError(f"the ICC profile gives {converted.shape[2]} channels for a picture with {_CHANNELS[space]}")
-    return converted
+        yield str(path)
 
 
 def lost_in_srgb(pixels: Pixels, space: Space, profile: bytes) -> NDArray[np.float32]:
@@ -116,5 +164,9 @@ def flattened(channel: Pixels) -> Pixels:
     """Rounds 16 bits to 8."""
     if channel.dtype == np.uint8:
         return channel
-    wide = channel.astype(np.uint32)
-    return ((wide * 255 + 32767) // 65535).astype(np.uint8)
+    return _eight_bits()[channel]
+
+
+@cache
+def _eight_bits() -> Pixels:
+    return ((np.arange(65536, dtype=np.uint32) * 255 + 32767) // 65535).astype(np.uint8)

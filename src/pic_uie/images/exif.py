@@ -1,76 +1,68 @@
-"""EXIF as a tree of tags: read, brought up to date for the enhanced picture, written; maker notes stay in place.
-
-Maker notes hold offsets from the start of the EXIF block that only their maker knows, so `serialise` puts them back at
-the very byte where they were found.
-"""
+"""EXIF as a tree of tags: read once, carried along, brought up to date for the enhanced picture."""
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field, replace
 
-from pic_uie.images import ifd
-from pic_uie.images.ifd import Directory, Entry
+from pic_uie.images import ifd, makernote
+from pic_uie.images.ifd import Directory
 
+PREFIX = b"Exif\0\0"  # in front of the block in a JPEG, and by habit elsewhere
 ORIENTATION, X_RESOLUTION, Y_RESOLUTION, RESOLUTION_UNIT, SOFTWARE = 0x0112, 0x011A, 0x011B, 0x0128, 0x0131
+PROCESSING_SOFTWARE = 0x000B
 EXIF_POINTER, GPS_POINTER, INTEROP_POINTER = 0x8769, 0x8825, 0xA005
-MAKER_NOTE, PIXEL_X, PIXEL_Y = 0x927C, 0xA002, 0xA003
+MAKER_NOTE, COLOUR_SPACE, PIXEL_X, PIXEL_Y = 0x927C, 0xA001, 0xA002, 0xA003
 INTEROP_INDEX = 0x0001
+_THUMBNAIL, _THUMBNAIL_BYTES = 0x0201, 0x0202
 _LAST_CLASSIC_TYPE = 13  # BigTIFF's 64-bit types have no place in an EXIF block
+_SRGB, _ADOBE_RGB, _NO_UNIT = 1, 2, 1
 
 # How a TIFF lays out its own pixels, blocks that travel apart (XMP, IPTC, Photoshop, ICC), pointers to other places.
 STRUCTURAL = frozenset(
-    {254, 255, 256, 257, 258, 259, 262, 263, 264, 265, 266, 273, 277, 278, 279, 280, 281, 284, 288, 289, 290, 291, 292}
-    | {
-        293,
-        297,
-        301,
-        317,
-        320,
-        321,
-        322,
-        323,
-        324,
-        325,
-        326,
-        327,
-        328,
-        330,
-        332,
-        333,
-        334,
-        336,
-        337,
-        338,
-        339,
-        340,
-        341,
+    {
+        *(*range(254, 260), 262, 263, 264, 265, 266, 273, *range(277, 282), 284, *range(288, 294), 297, 301, 317),
+        *(*range(320, 329), 330, *range(332, 335), *range(336, 348), 351, *range(512, 516), *range(517, 522)),
+        *(529, 530, 532, 559, 700, 33421, 33422, 33723, 34377, 34675, 37398, 37399, 37724, 52545),
+        *(EXIF_POINTER, GPS_POINTER, INTEROP_POINTER),
+        *range(50706, 51200),  # a raw file's: how to develop it
+        *range(52525, 52600),
     }
-    | {342, 343, 344, 345, 346, 347, 351, 512, 513, 514, 515, 517, 518, 519, 520, 521, 529, 530, 532, 559, 700}
-    | {33723, 34377, 34675, 37724, EXIF_POINTER, GPS_POINTER, INTEROP_POINTER}
 )
 
 
 @dataclass(frozen=True)
 class Exif:
-    """The directories of an EXIF block, without the thumbnail's."""
+    """The directories of an EXIF block, without the thumbnail's.
+
+    Attributes:
+        order: Byte order.
+        main: What TIFF calls the picture's own directory.
+        photo: The EXIF directory.
+        gps: The GPS directory.
+        interop: The interoperability directory.
+        block: The bytes that the tree was read from, with the thumbnail blanked; None where they were a file's.
+        place: Where the block lay in its file.
+    """
 
     order: str = "<"
     main: Directory = field(default_factory=dict)
     photo: Directory = field(default_factory=dict)
     gps: Directory = field(default_factory=dict)
     interop: Directory = field(default_factory=dict)
+    block: bytes | None = field(default=None, compare=False, repr=False)
+    place: int = field(default=0, compare=False)
 
     @property
     def orientation(self) -> int:
         """1 to 8; 1 where the block says nothing sensible."""
-        values = self._numbers(ORIENTATION)
+        values = self._numbers(self.main, ORIENTATION)
         return values[0] if values and 1 <= values[0] <= 8 else 1
 
     @property
     def dpi(self) -> tuple[float, float] | None:
         """Dots per inch, where the block gives them."""
-        x, y, unit = self._numbers(X_RESOLUTION), self._numbers(Y_RESOLUTION), self._numbers(RESOLUTION_UNIT)
+        x, y, unit = (self._numbers(self.main, tag) for tag in (X_RESOLUTION, Y_RESOLUTION, RESOLUTION_UNIT))
         scale = {2: 1.0, 3: 2.54}.get(unit[0] if unit else 2)
         if scale is None or len(x) != 2 or len(y) != 2 or not x[0] * x[1] * y[0] * y[1]:
             return None
@@ -78,26 +70,57 @@ class Exif:
 
     @property
     def is_adobe_rgb(self) -> bool:
-        """Cameras set to Adobe RGB embed no profile; they say R03 here (DCF 2.0, "optional colour space")."""
+        """Cameras set to Adobe RGB embed no profile; they say R03 (DCF 2.0), a few write 2 as colour space."""
         index = self.interop.get(INTEROP_INDEX)
-        return index is not None and index.data.startswith(b"R03")
+        by_number = self._numbers(self.photo, COLOUR_SPACE)[:1] == [_ADOBE_RGB]
+        return by_number or (index is not None and index.data.startswith(b"R03"))
 
-    def _numbers(self, tag: int) -> list[int]:
+    @property
+    def maker_note_stays(self) -> bool:
+        """Whether there is a maker note that may not move."""
+        note = self.photo.get(MAKER_NOTE)
+        return note is not None and note.offset >= 8 and len(note.data) > 4 and makernote.must_stay(note.data)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no directory has a tag."""
+        return not (self.main or self.photo or self.gps or self.interop)
+
+    def _numbers(self, directory: Directory, tag: int) -> list[int]:
         try:
-            return self.main[tag].numbers(self.order) if tag in self.main else []
-        except (ifd.IfdError, struct.error):
+            return directory[tag].numbers(self.order) if tag in directory else []
+        except ifd.IfdError:
             return []
 
 
-def parse(block: bytes) -> Exif:
-    """Reads an EXIF block or the head of a TIFF file; a damaged sub-directory is left out.
+def parse(block: bytes, place: int = 0) -> Exif:
+    """Reads an EXIF block; a damaged sub-directory is left out.
+
+    Args:
+        block: From the TIFF header on.
+        place: Where it lies in its file.
 
     Raises:
         IfdError: No TIFF structure at all.
     """
     layout, offset = ifd.read_header(block)
-    main, _ = ifd.read_directory(block, offset, layout)
-    return from_directory(block, main, layout)
+    main, following = ifd.read_directory(block, offset, layout)
+    tree = from_directory(block, main, layout)
+    if not 0 < following < len(block):
+        return replace(tree, block=block, place=place)
+    try:
+        second, _ = ifd.read_directory(block, following, layout)
+    except ifd.IfdError:
+        return replace(tree, block=block, place=place)
+    beside = from_directory(block, second, layout)  # some cameras hang the directories on the thumbnail's as well
+    return replace(
+        tree,
+        photo=tree.photo or beside.photo,
+        gps=tree.gps or beside.gps,
+        interop=tree.interop or beside.interop,
+        block=_without_thumbnail(block, second, layout),
+        place=place,
+    )
 
 
 def from_directory(data: bytes, main: Directory, layout: ifd.Layout) -> Exif:
@@ -107,100 +130,84 @@ def from_directory(data: bytes, main: Directory, layout: ifd.Layout) -> Exif:
     interop = _follow(data, photo, INTEROP_POINTER, layout)
     descriptive = {tag: entry for tag, entry in main.items() if tag not in STRUCTURAL}
     photo.pop(INTEROP_POINTER, None)
-    directories = (descriptive, photo, gps, interop)
-    return Exif(layout.order, *({t: e for t, e in d.items() if e.kind <= _LAST_CLASSIC_TYPE} for d in directories))
+    return Exif(layout.order, _classic(descriptive), _classic(photo), _classic(gps), _classic(interop))
 
 
-def refreshed(exif: Exif, width: int, height: int, software: str | None, dpi: tuple[float, float] | None) -> Exif:
-    """Returns what is true of the enhanced picture: upright, its size, the resolution given, made by `software`."""
+def refreshed(
+    exif: Exif,
+    size: tuple[int, int],
+    software: str | None = None,
+    dpi: tuple[float, float] | None = None,
+    *,
+    became_srgb: bool = False,
+) -> Exif:
+    """Returns what is true of the result: upright, its size and colours, the resolution, made by `software`."""
     order = exif.order
-    main, photo = dict(exif.main), dict(exif.photo)
+    main, photo, interop = dict(exif.main), dict(exif.photo), exif.interop
     if ORIENTATION in main:
         main[ORIENTATION] = ifd.short(1, order)
     if software:
+        if SOFTWARE in main and main[SOFTWARE] != ifd.text(software):
+            main.setdefault(PROCESSING_SOFTWARE, main[SOFTWARE])  # a camera's firmware, which some programs ask for
         main[SOFTWARE] = ifd.text(software)
     if dpi:
         main |= {X_RESOLUTION: ifd.rational(dpi[0], order), Y_RESOLUTION: ifd.rational(dpi[1], order)}
         main[RESOLUTION_UNIT] = ifd.short(2, order)
-    for tag, size in ((PIXEL_X, width), (PIXEL_Y, height)):
+    elif exif._numbers(main, RESOLUTION_UNIT) != [_NO_UNIT]:
+        for tag in (X_RESOLUTION, Y_RESOLUTION, RESOLUTION_UNIT):
+            main.pop(tag, None)  # a unit or a value that does not exist, which some readers refuse
+    for tag, pixels in ((PIXEL_X, size[0]), (PIXEL_Y, size[1])):
         if tag in photo:
-            photo[tag] = ifd.long(size, order)
-    return replace(exif, main=main, photo=photo)
+            photo[tag] = ifd.long(pixels, order)
+    if became_srgb and COLOUR_SPACE in photo:
+        photo[COLOUR_SPACE] = ifd.short(_SRGB, order)
+    if became_srgb and INTEROP_INDEX in interop:
+        interop = interop | {INTEROP_INDEX: ifd.text("R98")}
+    return replace(exif, main=main, photo=photo, interop=interop)
 
 
-def unpinned(exif: Exif) -> Exif:
-    """Returns the tree with a maker note that may lie anywhere: its byte in a TIFF file says nothing about a block."""
-    return replace(exif, photo={tag: replace(entry, offset=0) for tag, entry in exif.photo.items()})
+def without_maker_note(exif: Exif) -> Exif:
+    """Returns the tree without its maker note."""
+    return replace(exif, photo={tag: entry for tag, entry in exif.photo.items() if tag != MAKER_NOTE})
 
 
-def serialise(exif: Exif, limit: int | None = None) -> bytes:
-    """Returns the block; beyond `limit` bytes the maker note is moved, then dropped.
-
-    Raises:
-        IfdError: Larger than `limit` even so.
-    """
-    note = exif.photo.get(MAKER_NOTE)
-    candidates = [_serialise(exif, pin=note is not None and note.offset >= 8 and len(note.data) > 4), _serialise(exif)]
-    if note is not None:
-        bare = {tag: entry for tag, entry in exif.photo.items() if tag != MAKER_NOTE}
-        candidates.append(_serialise(replace(exif, photo=bare)))
-    for block in candidates:
-        if limit is None or len(block) <= limit:
-            return block
-    raise ifd.IfdError(f"EXIF of {len(candidates[-1])} bytes does not fit into {limit} bytes")
+def reordered(exif: Exif, order: str) -> Exif:
+    """Returns the tree in a byte order; the block is given up, since it has the other one."""
+    if exif.order == order:
+        return exif
+    main, photo, gps, interop = (
+        {tag: ifd.swapped(entry) for tag, entry in directory.items()}
+        for directory in (exif.main, exif.photo, exif.gps, exif.interop)
+    )
+    return Exif(order, main, photo, gps, interop)
 
 
-def tables(exif: Exif, start: int, extra: Directory | None = None, pinned: dict[int, int] | None = None) -> bytes:
-    """Returns all directories, to lie at byte `start`, the main one first.
-
-    Args:
-        exif: The directories.
-        start: Where the first of them will lie.
-        extra: More tags for the main directory.
-        pinned: Tags of the main and the photo directory whose bytes lie elsewhere already, with the place.
-    """
-    main, photo = exif.main | (extra or {}), dict(exif.photo)
-    # Two passes: sizes do not depend on the pointers' values, so the first pass finds out where each directory lies.
-    places = dict.fromkeys((EXIF_POINTER, GPS_POINTER, INTEROP_POINTER), 0)
-    parts: list[bytes] = []
-    for _ in range(2):
-        if exif.photo or exif.interop:
-            main[EXIF_POINTER] = ifd.long(places[EXIF_POINTER], exif.order)
-        if exif.gps:
-            main[GPS_POINTER] = ifd.long(places[GPS_POINTER], exif.order)
-        if exif.interop:
-            photo[INTEROP_POINTER] = ifd.long(places[INTEROP_POINTER], exif.order)
-        parts, at = [], start
-        wanted = ((None, main), (EXIF_POINTER, photo), (GPS_POINTER, exif.gps), (INTEROP_POINTER, exif.interop))
-        for pointer, directory in wanted:
-            if not directory and directory is not main:
-                continue
-            if pointer is not None:
-                places[pointer] = at
-            parts.append(
-                ifd.write_directory(directory, at, exif.order, pinned if pointer in (None, EXIF_POINTER) else None)
-            )
-            at += len(parts[-1])
-    return b"".join(parts)
+def _without_thumbnail(block: bytes, second: Directory, layout: ifd.Layout) -> bytes:
+    try:
+        (start,) = second[_THUMBNAIL].numbers(layout.order)
+        (size,) = second[_THUMBNAIL_BYTES].numbers(layout.order)
+    except (KeyError, ValueError):
+        return block
+    if not 8 <= start < len(block) or size < 1:
+        return block
+    end = min(start + size, len(block))
+    if end >= len(block) - 8:
+        return block[:start]
+    return block[:start] + bytes(end - start) + block[end:]
 
 
-def _serialise(exif: Exif, pin: bool = False) -> bytes:
-    header = (b"II" if exif.order == "<" else b"MM") + struct.pack(exif.order + "H", 42)
-    if not pin:
-        return header + struct.pack(exif.order + "I", 8) + tables(exif, 8)
-    note: Entry = exif.photo[MAKER_NOTE]
-    pinned = {MAKER_NOTE: note.offset}
-    in_front = tables(exif, 8, pinned=pinned)
-    if 8 + len(in_front) <= note.offset:
-        return (header + struct.pack(exif.order + "I", 8) + in_front).ljust(note.offset, b"\0") + note.data
-    start = note.offset + len(note.data) + len(note.data) % 2
-    padded = (header + struct.pack(exif.order + "I", start)).ljust(note.offset, b"\0") + note.data
-    return padded.ljust(start, b"\0") + tables(exif, start, pinned=pinned)
+def _classic(directory: Directory) -> Directory:
+    return {tag: entry for tag, entry in directory.items() if entry.kind <= _LAST_CLASSIC_TYPE}
 
 
 def _follow(data: bytes, directory: Directory, pointer: int, layout: ifd.Layout) -> Directory:
+    """Reads the directory that a pointer of any integer type leads to."""
+    entry = directory.get(pointer)
+    if entry is None:
+        return {}
+    code = {4: "I", 8: "Q"}.get(len(entry.data)) if entry.kind == ifd.UNDEFINED else None
     try:
-        (offset,) = directory[pointer].numbers(layout.order)
-        return ifd.read_directory(data, offset, layout)[0]
-    except (KeyError, ValueError):
+        (offset,) = struct.unpack(layout.order + code, entry.data) if code else entry.numbers(layout.order)
+        return ifd.read_directory(data, offset, layout)[0] if offset > 0 else {}
+    except ValueError:
         return {}

@@ -1,77 +1,50 @@
-"""The formats we read and write, told by their first bytes; everything else is named and refused."""
+"""The formats, by name; what a file is, detected from its first bytes; whatever is none of them is named."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import PurePath
 
-HEAD_BYTES = 64  # what `sniff` wants to see
+from pic_uie.images import bmp, gif, heif, jp2, jpeg, jxl, png, raw, tiff, webp
+from pic_uie.images.files import read_head
+from pic_uie.images.interface import Format
 
+__all__ = ["FORMATS", "HEAD_BYTES", "READABLE", "Format", "by_suffix", "describe", "result_of", "sniff"]
+__all__ += ["readable", "sniff_file", "titles", "writable"]
 
-@dataclass(frozen=True)
-class Format:
-    """One file format and what it can hold."""
+HEAD_BYTES = 64  # what `sniff` wants to see at least
 
-    name: str
-    suffixes: tuple[str, ...]  # the first one is written
-    alpha: bool = True
-    deep: bool = False  # 16 bits per channel
-    cmyk: bool = False
+# A new format is a module and a word here. Raw files come first: many of them are TIFF files as well.
+READABLE = {
+    module.name: module
+    for module in (
+        *(raw.FORMAT, jpeg.FORMAT, png.FORMAT, tiff.FORMAT, webp.FORMAT, bmp.FORMAT),
+        *(heif.AVIF, heif.HEIC, gif.FORMAT, jp2.FORMAT, jxl.FORMAT),
+    )
+}
+FORMATS = {name: kind for name, kind in READABLE.items() if kind.save is not None}
+SUFFIXES = {suffix: kind for kind in READABLE.values() for suffix in kind.suffixes}
 
-    @property
-    def title(self) -> str:
-        """The name as people write it."""
-        return {"webp": "WebP"}.get(self.name, self.name.upper())
-
-
-JPEG = Format("jpeg", (".jpg", ".jpeg", ".jpe", ".jfif"), alpha=False, cmyk=True)
-PNG = Format("png", (".png",), deep=True)
-TIFF = Format("tiff", (".tif", ".tiff"), deep=True, cmyk=True)
-WEBP = Format("webp", (".webp",))
-BMP = Format("bmp", (".bmp", ".dib"))
-AVIF = Format("avif", (".avif",), deep=True)
-HEIC = Format("heic", (".heic", ".heif", ".hif"), deep=True)
-
-FORMATS = {f.name: f for f in (JPEG, PNG, TIFF, WEBP, BMP, AVIF, HEIC)}
-SUFFIXES = {suffix: f for f in FORMATS.values() for suffix in f.suffixes}
-
-_AVIF_BRANDS = {b"avif", b"avis"}
-_HEIC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"}
-_RAW = "a camera raw file ({}; develop it to TIFF or JPEG first)"
 _STRANGERS = (  # first bytes -> what people call it
-    (b"GIF8", "a GIF picture"),
     (b"%PDF", "a PDF document"),
     (b"PK\x03\x04", "a ZIP archive"),
-    (b"\xff\x0a", "a JPEG XL picture"),
-    (b"\x00\x00\x00\x0cJXL ", "a JPEG XL picture"),
-    (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"),
     (b"8BPS", "a Photoshop document"),
     (b"v/1\x01", "an OpenEXR picture"),
-    (b"FUJIFILMCCD-RAW", _RAW.format("Fujifilm RAF")),
-    (b"IIRO", _RAW.format("Olympus ORF")),
-    (b"IIU\x00", _RAW.format("Panasonic RW2")),
     (b"\x1aE\xdf\xa3", "a Matroska video"),
     (b"<svg", "an SVG drawing"),
     (b"<?xml", "an XML text"),
 )
 
 
-def sniff(head: bytes) -> Format | None:
-    """Tells the format from the first `HEAD_BYTES` of a file, or None if it is not one of ours."""
-    if head.startswith(b"\xff\xd8\xff"):
-        return JPEG
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return PNG
-    if head[:4] in (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+") and head[8:10] != b"CR":  # CR: a Canon raw file
-        return TIFF
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return WEBP
-    if head[:2] == b"BM" and head[14:18] in _BMP_HEADER_SIZES:
-        return BMP
-    if head[4:8] == b"ftyp":
-        return _sniff_iso_media(head)
-    return None
+def sniff(data: bytes) -> Format | None:
+    """Tells the format from a file or its first `HEAD_BYTES`, or None if it is not one of ours."""
+    return next((kind for kind in READABLE.values() if kind.sniff(data)), None)
+
+
+def sniff_file(path: str | PurePath) -> Format | None:
+    """Tells the format of a file from its first bytes; None if it is not one of ours or cannot be read."""
+    head = read_head(str(path), HEAD_BYTES)
+    return sniff(head) if head else None
 
 
 def describe(head: bytes) -> str:
@@ -82,29 +55,33 @@ def describe(head: bytes) -> str:
         if head.startswith(magic):
             return words
     if head[4:8] == b"ftyp":
-        return _RAW.format("Canon CR3") if head[8:11] == b"crx" else "a video"
-    if head[:4] in (b"II*\x00", b"MM\x00*"):
-        return _RAW.format("Canon CR2")
+        return "a video"
     if not any(byte < 9 or 13 < byte < 32 for byte in head):
         return "a text file"
     return "a file of an unknown kind"
 
 
 def by_suffix(path: str | PurePath) -> Format | None:
-    """Returns the format that a name's suffix stands for."""
+    """Returns the format that a name's suffix stands for, whether it can be written or only read."""
     return SUFFIXES.get(PurePath(path).suffix.lower())
 
 
-def titles(formats: Iterable[Format] = FORMATS.values()) -> str:
-    """Returns the names of formats for a message."""
-    return ", ".join(f.title for f in formats)
+def writable(path: str | PurePath) -> bool:
+    """Tells whether a name's suffix stands for a format that can be written."""
+    kind = by_suffix(path)
+    return kind is not None and kind.save is not None
 
 
-def _sniff_iso_media(head: bytes) -> Format | None:
-    brands = {head[8:12]} | {head[i : i + 4] for i in range(16, min(int.from_bytes(head[:4], "big"), len(head)), 4)}
-    if brands & _AVIF_BRANDS:
-        return AVIF
-    return HEIC if head[8:12] in _HEIC_BRANDS else None
+def result_of(kind: Format) -> Format:
+    """Returns the format of results: the source's own, or another one where that is only read."""
+    return kind if kind.save is not None else READABLE[kind.result]
 
 
-_BMP_HEADER_SIZES = {size.to_bytes(4, "little") for size in (12, 40, 52, 56, 64, 108, 124)}
+def readable() -> list[Format]:
+    """Returns all formats, those that can be written first."""
+    return sorted(READABLE.values(), key=lambda kind: (kind.save is None, kind.name == "raw"))
+
+
+def titles(formats: Iterable[Format] | None = None) -> str:
+    """Returns the names of formats for a message: by default of those that can be written."""
+    return ", ".join(kind.title for kind in (FORMATS.values() if formats is None else formats))

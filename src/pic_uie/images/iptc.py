@@ -32,6 +32,11 @@ def photoshop_block(block: bytes) -> bytes:
     return PHOTOSHOP + _resource(block)
 
 
+def resources(block: bytes) -> bytes:
+    """Returns a block of either kind as Photoshop's resources, without the name in front."""
+    return photoshop_block(block).removeprefix(PHOTOSHOP)
+
+
 def has_more_than_records(block: bytes) -> bool:
     """Tells whether there are other resources than the records that are worth keeping, such as a clipping path."""
     bare = not block.startswith(PHOTOSHOP)

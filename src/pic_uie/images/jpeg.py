@@ -1,27 +1,31 @@
-"""JPEG segments: quality, subsampling, resolution and metadata read from the header; metadata written into it."""
+"""JPEG: quality, subsampling and metadata read from the segments; the decoder sees nothing but what it decodes."""
 
 from __future__ import annotations
 
-import re
 import struct
-from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pic_uie.errors import ImageError
-from pic_uie.images import ifd, iptc
-from pic_uie.images.picture import Coding, Facts, Metadata
+from pic_uie.images import exif as exif_tree
+from pic_uie.images import exif_write, iptc, vips, xmp
+from pic_uie.images.ifd import IfdError
+from pic_uie.images.interface import DEFAULT_QUALITY, Format, Opened, Stored
+from pic_uie.images.jpeg_segments import Contents, read_segments
+from pic_uie.images.picture import Coding, Metadata, Space, Text
 
 MAX_SEGMENT = 65533
-EXIF_PREFIX = b"Exif\0\0"
+_EXIF_BYTES = MAX_SEGMENT - len(exif_tree.PREFIX)
 _XMP = b"http://ns.adobe.com/xap/1.0/\0"
-_PADDING = re.compile(rb"\s+(?=<\?xpacket end)")
 _XMP_EXTENSION = b"http://ns.adobe.com/xmp/extension/\0"
-_MULTI_PICTURE, _MP_ENTRIES, _MULTI_VIEW = b"MPF\0", 0xB002, 2  # CIPA DC-007
-_STANDALONE = {0x01, *range(0xD0, 0xD9)}
-_FRAMES = {0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF}
+_EXTENSION_HEAD = 32 + 4 + 4  # name, whole length, offset
+_ICC = b"ICC_PROFILE\0"
+_FIRST_IN_FILE = 12  # where the EXIF block begins if its segment is the first
+_MOST_GROWTH, _LEAST_QUALITY, _MOST_STEPS = 1.5, 30, 30
+_SPACES: dict[str, Space] = {"b-w": "grey", "srgb": "rgb", "cmyk": "cmyk"}
 
 # The luminance table of Annex K in zig-zag order, as every libjpeg scales it by the quality.
 _ANNEX_K = np.array(
@@ -34,33 +38,79 @@ _ANNEX_K = np.array(
 )
 
 
-def facts(data: bytes) -> Facts:
-    """Reads the segments in front of the pixels."""
-    quality: int | None = None
-    subsampled: bool | None = None
-    dpi: tuple[float, float] | None = None
-    frames, photoshop, extension = 1, list[bytes](), list[bytes]()
-    for marker, payload in _segments(data):
-        if marker == 0xDB and quality is None:
-            table = _first_table(payload)
-            quality = None if table is None else nearest_quality(table)
-        elif marker in _FRAMES and len(payload) >= 6 and len(payload) >= 6 + 3 * payload[5]:
-            factors = [payload[7 + 3 * i] for i in range(payload[5])]
-            # 4:2:2 counts as full resolution: libvips writes 4:2:0 or 4:4:4, and chroma is what we correct.
-            subsampled = len(factors) == 3 and factors[0] == 0x22 and factors[1:] == [0x11, 0x11]
-        elif marker == 0xE0 and payload[:5] == b"JFIF\0" and len(payload) >= 12:
-            unit, x, y = struct.unpack_from(">BHH", payload, 7)
-            scale = {1: 1.0, 2: 2.54}.get(unit)
-            dpi = (x * scale, y * scale) if scale and x and y else None
-        elif marker == 0xE1 and payload.startswith(_XMP_EXTENSION):
-            extension.append(payload)
-        elif marker == 0xE2 and payload.startswith(_MULTI_PICTURE):
-            frames = max(1, _views(payload.removeprefix(_MULTI_PICTURE)))
-        elif marker == 0xED and payload.startswith(iptc.PHOTOSHOP):
-            photoshop.append(payload.removeprefix(iptc.PHOTOSHOP))  # a large block is spread over several segments
-    block = iptc.PHOTOSHOP + b"".join(photoshop) if photoshop else None
-    metadata = Metadata(xmp_extension=tuple(extension), iptc=block, dpi=dpi)
-    return Facts(frames, metadata=metadata, coding=Coding(quality=quality, subsampled=subsampled))
+def sniff(head: bytes) -> bool:
+    """Tells a JPEG by its first bytes."""
+    return head.startswith(b"\xff\xd8\xff")
+
+
+def open_jpeg(data: bytes, salvage: bool) -> Opened:
+    """Reads the segments, and the header of what is left for the decoder."""
+    found = read_segments(data)
+    if found.views > 1:
+        raise ImageError(
+            "a JPEG with several views (a stereo pair or panorama): only single pictures can be enhanced; "
+            "extract them first"
+        )
+    if found.precision not in (None, 8):
+        raise ImageError(f"a JPEG of {found.precision} bits, which cannot be read here: convert it to PNG first")
+    image = vips.open_lazily("jpegload", found.pixels, title="JPEG", salvage=salvage)
+    notes = list[str]()
+    if not found.is_whole and salvage:
+        notes.append("it is truncated: what could be decoded was enhanced")
+    exif = None
+    if found.exif is not None:
+        try:
+            exif = exif_tree.parse(found.exif, found.exif_place)
+        except IfdError as error:
+            notes.append(f"its EXIF is damaged ({error}) and was dropped")
+    packet, extension, stale = _clean_xmp(found)
+    metadata = Metadata(
+        exif=exif,
+        xmp=packet,
+        xmp_extension=extension,
+        iptc=iptc.PHOTOSHOP + b"".join(found.photoshop) if found.photoshop else None,
+        dpi=found.dpi,
+        texts=tuple(Text("Comment", _decoded(comment)) for comment in found.comments),
+        segments=tuple(found.kept),
+    )
+    return Opened(
+        image.width,
+        image.height,
+        lambda: vips.samples(image, "JPEG", "jpegload"),
+        _SPACES.get(image.interpretation, "rgb"),
+        found.profile,
+        metadata=metadata,
+        coding=_coding(found, image.width * image.height),
+        orientation=exif.orientation if exif else 1,
+        left_out=tuple(dict.fromkeys([*found.left_out, *stale])),
+        notes=tuple(notes),
+        small=lambda side: _shrunk(found.pixels, max(image.width, image.height) // side, salvage),
+    )
+
+
+def _shrunk(data: bytes, most: int, salvage: bool) -> NDArray[Any]:
+    """Decodes at a half, a quarter or an eighth of the size, which the decoder gets from fewer coefficients."""
+    factor = next((factor for factor in (8, 4, 2) if factor <= most), 1)
+    return vips.samples(
+        vips.open_lazily("jpegload", data, title="JPEG", salvage=salvage, shrink=factor), "JPEG", "jpegload"
+    )
+
+
+def save(stored: Stored) -> bytes:
+    """Writes a JPEG with the source's quality and subsampling, if it was one, and its segments."""
+    coding, is_jpeg = stored.coding, stored.source == "jpeg"
+    own = coding.quality if is_jpeg else None
+    mode = "on" if is_jpeg and coding.subsampled else "off"
+    image = vips.from_array(stored.pixels, stored.space)
+    quality = stored.quality or own or DEFAULT_QUALITY
+    data = bytes(image.jpegsave_buffer(Q=quality, subsample_mode=mode, keep="none"))
+    if stored.space == "cmyk" and own and not stored.quality and coding.bytes_per_pixel:
+        # four channels that all change grow more than luminance and chroma do
+        limit = _MOST_GROWTH * coding.bytes_per_pixel * stored.pixels.shape[0] * stored.pixels.shape[1]
+        while len(data) > limit and quality > max(_LEAST_QUALITY, own - _MOST_STEPS):
+            quality -= 3
+            data = bytes(image.jpegsave_buffer(Q=quality, subsample_mode=mode, keep="none"))
+    return with_header(data, stored.metadata, stored.profile)
 
 
 def nearest_quality(table: NDArray[np.int64]) -> int:
@@ -68,81 +118,122 @@ def nearest_quality(table: NDArray[np.int64]) -> int:
     return 1 + int(np.abs(_tables_by_quality() - table).sum(axis=1).argmin())
 
 
-def fitting_xmp(packet: bytes) -> bytes:
-    """Returns the packet, without its padding if that leaves no room.
+def with_header(data: bytes, metadata: Metadata, profile: bytes | None = None) -> bytes:
+    """Returns the JPEG that libvips wrote with metadata, and the resolution (or none) in its JFIF header.
 
-    Raises:
-        ImageError: The packet is larger than a segment even so.
+    The EXIF block lies where it lay in its source, first or behind the JFIF header: some maker notes count from there.
     """
-    room = MAX_SEGMENT - len(_XMP)
-    if len(packet) > room:
-        packet = _PADDING.sub(b"\n", packet)
-    if len(packet) > room:
-        raise ImageError(
-            f"XMP of {len(packet)} bytes: JPEG has no more room; try --format png, --format tiff or --strip-metadata"
-        )
-    return packet
-
-
-def with_header(data: bytes, metadata: Metadata) -> bytes:
-    """Returns the JPEG that libvips wrote with the resolution (or none) in its JFIF header, the rest behind that."""
-    dpi = metadata.dpi
-    first = struct.unpack_from(">H", data, 4)[0] + 4 if data[3] == 0xE0 else 2  # end of the JFIF segment
-    jfif = bytearray(data[2:first])
-    if jfif[4:9] == b"JFIF\0":
-        x, y = (round(value) for value in dpi) if dpi else (1, 1)
-        struct.pack_into(">BHH", jfif, 11, 1 if dpi else 0, min(max(x, 1), 65535), min(max(y, 1), 65535))
-    segments: list[bytes] = []
+    has_jfif = data[3] == 0xE0
+    first = struct.unpack_from(">H", data, 4)[0] + 4 if has_jfif else 2  # end of the header that libvips wrote
+    segments: list[bytes] = [] if data[first + 1] == 0xEE else [_jfif(metadata.dpi)]  # CMYK has Adobe's instead
     if metadata.exif is not None:
-        segments.append(_segment(0xE1, EXIF_PREFIX + metadata.exif))
+        block = _segment(0xE1, exif_tree.PREFIX + _exif_block(metadata.exif))
+        segments = [block, *segments] if metadata.exif.place == _FIRST_IN_FILE else [*segments, block]
     if metadata.xmp is not None:
-        segments += [_segment(0xE1, _XMP + metadata.xmp), *(_segment(0xE1, part) for part in metadata.xmp_extension)]
+        packet, extension = xmp.split(metadata.xmp, metadata.xmp_extension, MAX_SEGMENT - len(_XMP))
+        segments.append(_segment(0xE1, _XMP + packet))
+        segments += _extension_segments(extension) if extension is not None else []
+    if profile is not None:
+        segments += _profile_segments(profile)
     if metadata.iptc is not None:
-        resources = iptc.photoshop_block(metadata.iptc).removeprefix(iptc.PHOTOSHOP)
+        resources = iptc.resources(metadata.iptc)
         room = MAX_SEGMENT - len(iptc.PHOTOSHOP)
         parts = (resources[at : at + room] for at in range(0, len(resources), room))
         segments += [_segment(0xED, iptc.PHOTOSHOP + part) for part in parts]
-    return b"".join((data[:2], jfif, *segments, memoryview(data)[first:]))
+    segments += [_segment(marker, payload) for marker, payload in metadata.segments]
+    for text in metadata.texts:
+        if text.keyword == "Comment":
+            comment = text.value.encode("utf-8", "surrogateescape")
+            segments += [_segment(0xFE, comment[at : at + MAX_SEGMENT]) for at in range(0, len(comment), MAX_SEGMENT)]
+    return b"".join((data[:2], *segments, memoryview(data)[first:]))
+
+
+def _clean_xmp(found: Contents) -> tuple[bytes | None, bytes | None, list[str]]:
+    """Returns packet and extension without pointers to what is not in the result, and the names of that."""
+    if found.xmp is None:
+        return None, None, []
+    packet, stale = xmp.cleaned(found.xmp)
+    extension = _joined(found.xmp_extension)
+    if extension is not None:
+        cleaned, more = xmp.cleaned(extension)
+        stale += more
+        is_spent = cleaned != extension and not xmp.has_properties(cleaned)
+        extension = cleaned
+        if is_spent:
+            extension = None
+    if extension is None and found.xmp_extension:
+        packet = xmp.without_extension(packet)
+    return packet, extension, list(stale)
+
+
+def _joined(parts: list[bytes]) -> bytes | None:
+    """Joins the segments of extended XMP by their offsets; None if they are not whole."""
+    if not parts or any(len(part) < _EXTENSION_HEAD for part in parts):
+        return None
+    (length,) = struct.unpack_from(">I", parts[0], 32)
+    whole, filled = bytearray(min(length, xmp.MAX_BYTES)), 0
+    for part in parts:
+        (at,) = struct.unpack_from(">I", part, 36)
+        content = part[_EXTENSION_HEAD:]
+        if at + len(content) <= len(whole):
+            whole[at : at + len(content)] = content
+            filled += len(content)
+    return bytes(whole) if filled >= length > 0 else None
+
+
+def _extension_segments(extension: bytes) -> list[bytes]:
+    room = MAX_SEGMENT - len(_XMP_EXTENSION) - _EXTENSION_HEAD
+    head = _XMP_EXTENSION + xmp.guid(extension) + struct.pack(">I", len(extension))
+    places = range(0, len(extension), room)
+    return [_segment(0xE1, head + struct.pack(">I", at) + extension[at : at + room]) for at in places]
+
+
+def _profile_segments(profile: bytes) -> list[bytes]:
+    room = MAX_SEGMENT - len(_ICC) - 2
+    parts = [profile[at : at + room] for at in range(0, len(profile), room)]
+    if len(parts) > 255:
+        raise ImageError("an ICC profile that is too large for a JPEG; try --format png")
+    return [_segment(0xE2, _ICC + bytes((i, len(parts))) + part) for i, part in enumerate(parts, 1)]
+
+
+def _exif_block(tree: exif_tree.Exif) -> bytes:
+    try:
+        return exif_write.serialise(tree, limit=_EXIF_BYTES)
+    except IfdError as error:
+        raise ImageError(
+            f"{error}: JPEG has no more room; try --format png, --format tiff or --strip-metadata"
+        ) from error
+
+
+def _jfif(dpi: tuple[float, float] | None) -> bytes:
+    x, y = (min(max(round(value), 1), 65535) for value in dpi) if dpi else (1, 1)
+    return _segment(0xE0, b"JFIF\0" + struct.pack(">HBHHBB", 0x0101, 1 if dpi else 0, x, y, 0, 0))
 
 
 def _segment(marker: int, payload: bytes) -> bytes:
     return struct.pack(">BBH", 0xFF, marker, 2 + len(payload)) + payload
 
 
-def _views(index: bytes) -> int:
-    """Counts the views of a stereo pair or panorama; previews and gain maps, which many cameras add, are none."""
-    try:
-        layout, offset = ifd.read_header(index)
-        entries = ifd.read_directory(index, offset, layout)[0][_MP_ENTRIES].data
-    except (ifd.IfdError, KeyError):
-        return 1
-    attributes = (struct.unpack_from(layout.order + "I", entries, at)[0] for at in range(0, len(entries) - 15, 16))
-    return sum(attribute >> 16 & 0xFF == _MULTI_VIEW for attribute in attributes)
+def _decoded(comment: bytes) -> str:
+    return comment.rstrip(b"\0").decode("utf-8", "surrogateescape")
 
 
-def _segments(data: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 2
-    while at + 4 <= len(data) and data[at] == 0xFF:
-        marker = data[at + 1]
-        if marker == 0xFF:  # fill byte
-            at += 1
-            continue
-        if marker in _STANDALONE:
-            at += 2
-            continue
-        if marker == 0xDA:
-            return
-        length = int.from_bytes(data[at + 2 : at + 4], "big")
-        yield marker, data[at + 4 : at + 2 + length]
-        at += 2 + max(length, 2)
+def _coding(found: Contents, area: int) -> Coding:
+    # 4:2:2 counts as full resolution: libvips writes 4:2:0 or 4:4:4, and chroma is what we correct.
+    factors = found.factors
+    subsampled = None if factors is None else factors == [0x22, 0x11, 0x11]
+    table = _first_table(found.first_table) if found.first_table else None
+    quality = None if table is None else nearest_quality(table)
+    return Coding(quality, subsampled, bytes_per_pixel=len(found.pixels) / max(1, area))
 
 
 def _first_table(payload: bytes) -> NDArray[np.int64] | None:
-    if not payload:
+    """Returns the first quantisation table of a segment, if it is whole."""
+    size = 128 if payload[0] >> 4 else 64
+    content = payload[1 : 1 + size]
+    if len(content) < size:
         return None
-    wide = payload[0] >> 4
-    raw = np.frombuffer(payload[1 : 1 + 64 * (1 + wide)], ">u2" if wide else np.uint8)
-    return raw.astype(np.int64) if raw.size == 64 else None
+    return np.frombuffer(content, ">u2" if size == 128 else np.uint8).astype(np.int64)
 
 
 @cache
@@ -151,3 +242,19 @@ def _tables_by_quality() -> NDArray[np.int64]:
     scale = np.where(quality < 50, 5000 // quality, 200 - 2 * quality)
     tables: NDArray[np.int64] = np.clip((_ANNEX_K * scale[:, None] + 50) // 100, 1, 255)
     return tables  # (100, 64)
+
+
+FORMAT = Format(
+    "jpeg",
+    "JPEG",
+    (".jpg", ".jpeg", ".jpe", ".jfif"),
+    sniff,
+    open_jpeg,
+    save,
+    alpha=False,
+    cmyk=True,
+    keeps=frozenset({"EXIF", "XMP", "extended XMP", "IPTC", "Photoshop", "comments", "segments"}),
+    exif_bytes=_EXIF_BYTES,
+    converts="4:2:2 to 4:4:4",
+    refuses="12 bits, stereo pairs",
+)

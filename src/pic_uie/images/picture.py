@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pic_uie.images.description import Description
+from pic_uie.images.exif import Exif
+
 Pixels = NDArray[np.unsignedinteger[Any]]  # uint8 or uint16
-Space = Literal["grey", "rgb", "cmyk"]
-
-
+Space = Literal["grey", "rgb", "cmyk", "lab"]
 Resolution = tuple[float, float]  # dots per inch, horizontal and vertical
 
 
@@ -21,22 +22,36 @@ def plausible(dpi: Resolution | None) -> Resolution | None:
 
 
 @dataclass(frozen=True)
+class Text:
+    """A text with a keyword, as PNG has them; a JPEG's comment has the keyword "Comment"."""
+
+    keyword: str
+    value: str
+    language: str = ""
+    translated: str = ""  # the keyword in that language
+
+
+@dataclass(frozen=True)
 class Metadata:
-    """What travels with the pixels, as raw blocks.
+    """What travels with the pixels.
 
     Attributes:
-        exif: The TIFF-structured block, without any container's prefix.
+        exif: The tree of tags.
         xmp: The XMP packet.
-        xmp_extension: The segments of a JPEG that go on where the packet has no more room.
+        xmp_extension: What continues where a JPEG's packet has no more room.
         iptc: The IPTC records, bare or among the resources of a block of Photoshop's.
         dpi: Horizontal and vertical dots per inch, where the file gives them.
+        texts: Title, author, comment, ... as plain text.
+        segments: A JPEG's application segments that are kept as they are (GoPro, FLIR, ...): marker and content.
     """
 
-    exif: bytes | None = None
+    exif: Exif | None = None
     xmp: bytes | None = None
-    xmp_extension: tuple[bytes, ...] = ()
+    xmp_extension: bytes | None = None
     iptc: bytes | None = None
     dpi: Resolution | None = None
+    texts: tuple[Text, ...] = ()
+    segments: tuple[tuple[int, bytes], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,15 +60,21 @@ class Colour:
 
     Attributes:
         space: The channels of the file.
-        profile: The ICC profile that describes them (None: sRGB is meant).
+        profile: The ICC profile that describes them, or says the same as the file does (None: sRGB is meant).
         converted: Whether `pixels` were converted from that profile and must be converted back.
-        own: If they were, the colour channels as the file has them.
+        implied: Whether the file says nothing and the profile was assumed: the result says nothing either.
+        has_way_back: Whether the profile also converts from sRGB; the result is sRGB where it does not.
+        description: What the file says of its colours where it has no profile.
+        own: If they were converted, the colour channels as the file has them.
         remainder: The share of what the way to sRGB and back changes in `own` that `encode` adds to the result.
     """
 
     space: Space = "rgb"
     profile: bytes | None = None
     converted: bool = False
+    implied: bool = False
+    has_way_back: bool = True
+    description: Description | None = None
     own: Pixels | None = field(default=None, compare=False, repr=False)
     remainder: float = field(default=0.0, compare=False, repr=False)
 
@@ -63,11 +84,12 @@ class Coding:
     """How the file was compressed, so that the result can be compressed alike.
 
     Attributes:
-        quality: JPEG quality that matches the file's quantisation.
-        subsampled: Whether a JPEG stores chroma at half resolution.
+        quality: The JPEG quality that matches the file's quantisation.
+        subsampled: Whether a JPEG or AVIF stores chroma at half resolution.
         lossless: Whether a WebP or AVIF is lossless.
         compression: Name of a TIFF's compression.
-        bits: Bits per channel of an AVIF or HEIC (8, 10 or 12).
+        bits: Bits per channel of an AVIF, HEIC or raw file (8 to 16).
+        bytes_per_pixel: Size of the file by its pixels.
     """
 
     quality: int | None = None
@@ -75,6 +97,7 @@ class Coding:
     lossless: bool = False
     compression: str | None = None
     bits: int | None = None
+    bytes_per_pixel: float | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +111,8 @@ class Picture:
         metadata: EXIF, XMP, IPTC and resolution.
         colour: The file's own colour space.
         coding: The file's compression.
-        notes: What was odd about the file but did not stop us.
+        notes: What was odd about the file but did not stop us, and what of it the result does not have.
+        scale: The file's samples that are 0 and 65535 in `pixels`, where it does not use all of its 16 bits.
     """
 
     pixels: Pixels
@@ -98,6 +122,7 @@ class Picture:
     colour: Colour = field(default_factory=Colour)
     coding: Coding = field(default_factory=Coding)
     notes: tuple[str, ...] = ()
+    scale: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         """Refuses pixels that no file can hold."""
@@ -131,20 +156,3 @@ class Picture:
                 f"pixels must stay {self.pixels.shape} {self.pixels.dtype}, got {pixels.shape} {pixels.dtype}"
             )
         return replace(self, pixels=pixels)
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What a container says beside its pixels, read without decoding them.
-
-    Attributes:
-        frames: Pictures in the file that are not thumbnails.
-        page: Which one of a TIFF's pages is the picture.
-        metadata: What libvips does not hand out, or not soundly.
-        coding: Compression.
-    """
-
-    frames: int = 1
-    page: int = 0
-    metadata: Metadata = field(default_factory=Metadata)
-    coding: Coding = field(default_factory=Coding)

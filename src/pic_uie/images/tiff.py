@@ -1,85 +1,265 @@
-"""TIFF: pages, compression, and EXIF and IPTC, which libvips neither hands out nor writes soundly."""
+"""TIFF: one directory is ours to read; the decoder gets one with nothing but the layout of the pixels."""
 
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pic_uie.errors import ImageError
+from pic_uie.images import colour, exif_write, ifd, iptc, vips, xmp
 from pic_uie.images import exif as exif_tree
-from pic_uie.images import ifd, iptc
 from pic_uie.images.exif import Exif
-from pic_uie.images.picture import Coding, Facts, Metadata
+from pic_uie.images.ifd import Directory, Layout
+from pic_uie.images.interface import DEFAULT_QUALITY, Format, Opened, Stored
+from pic_uie.images.picture import Coding, Metadata, Space
 
-_SUBFILE, _COMPRESSION, _IPTC, _PHOTOSHOP, _DNG_VERSION = 254, 259, 33723, 34377, 50706
+_SUBFILE, _WIDTH, _HEIGHT, _BITS, _COMPRESSION, _PHOTOMETRIC = 254, 256, 257, 258, 259, 262
+_STRIPS, _SAMPLES, _STRIP_BYTES, _PLANAR, _TILES, _TILE_BYTES, _EXTRA = 273, 277, 279, 284, 324, 325, 338
+_XMP, _IPTC, _PHOTOSHOP, _PROFILE, _LAYERS, _C2PA = 700, 33723, 34377, 34675, 37724, 52545
 _COMPRESSIONS = {1: "none", 5: "lzw", 7: "jpeg", 8: "deflate", 32946: "deflate", 32773: "packbits", 50000: "zstd"}
-_MAX_PAGES = 4096
+_RGB, _LAB = 2, {8: "CIE", 9: "ICC"}
+_UNREADABLE = {10: "ITU-T Lab", 32844: "LogL", 32845: "LogLuv", 32803: "colour filter array", 34892: "linear raw"}
+_BIGTIFF_BYTES = 4_000_000_000
+# What a decoder must know to find and unpack the pixels.
+_LAYOUT = frozenset(
+    {
+        *(_WIDTH, _HEIGHT, _BITS, _COMPRESSION, _PHOTOMETRIC, 263, 266, _STRIPS, _SAMPLES, 278, _STRIP_BYTES, 280),
+        *(281, _PLANAR, 292, 293, 317, 320, 322, 323, _TILES, _TILE_BYTES, 332, 334, _EXTRA, 339, 340, 341, 347),
+        *(*range(512, 516), *range(517, 522), 529, 530, 531, 532),
+    }
+)
 
 
-def facts(data: bytes) -> Facts:
-    """Walks the pages; thumbnails and pyramid levels ("reduced resolution") do not count as pages."""
+def sniff(head: bytes) -> bool:
+    """Tells a TIFF by its first bytes."""
+    return head[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+
+
+def open_tiff(data: bytes, salvage: bool) -> Opened:
+    """Finds the one page that is no thumbnail and reads its directory."""
     try:
-        layout, offset = ifd.read_header(data)
-        main: ifd.Directory = {}
-        full: list[int] = []
-        seen: set[int] = set()
-        while offset and offset not in seen and len(seen) < _MAX_PAGES:
-            seen.add(offset)
-            page, offset = ifd.read_directory(data, offset, layout)
-            if _DNG_VERSION in page:
-                raise ImageError("a camera raw file (DNG): develop it to TIFF or JPEG first")
-            if not _number(page, _SUBFILE, layout) & 1:
-                full.append(len(seen) - 1)
-                main = main or page
+        layout, main = _page(data)
     except ifd.IfdError as error:
         raise ImageError(f"damaged TIFF: {error}") from error
-    if not full:
-        raise ImageError("a TIFF with nothing but a preview (a camera raw file?): develop it to TIFF or JPEG first")
-    tree = exif_tree.unpinned(exif_tree.from_directory(data, main, layout))
-    block = exif_tree.serialise(tree) if tree.main or tree.photo or tree.gps else None
+    numbers = {tag: _number(main, tag, layout) for tag in (_WIDTH, _HEIGHT, _COMPRESSION, _PHOTOMETRIC)}
+    tree = exif_tree.from_directory(data, main, layout)
+    left_out = [name for tag, name in ((_C2PA, "C2PA manifest"), (_LAYERS, "Photoshop layers")) if tag in main]
+    if tree.maker_note_stays:
+        left_out.append("maker note, which may not be moved")
+        tree = exif_tree.without_maker_note(tree)
     bare, resources = (main[tag].data if tag in main else None for tag in (_IPTC, _PHOTOSHOP))
-    compression = _COMPRESSIONS.get(_number(main, _COMPRESSION, layout))
-    metadata = Metadata(exif=block, iptc=iptc.joined(bare, resources), dpi=tree.dpi)
-    return Facts(len(full), full[0], metadata, Coding(compression=compression))
+    packet, stale = xmp.cleaned(main[_XMP].data) if _XMP in main else (None, ())
+    lab = _LAB.get(numbers[_PHOTOMETRIC])
+    notes = ("its Lab colours became sRGB",) if lab else ()
+    if numbers[_PHOTOMETRIC] in _UNREADABLE:
+        raise ImageError(
+            f"a TIFF with pixels of a kind that cannot be read here ({_UNREADABLE[numbers[_PHOTOMETRIC]]}): "
+            "convert it to RGB first"
+        )
+    return Opened(
+        numbers[_WIDTH],
+        numbers[_HEIGHT],
+        lambda: _samples(data, main, layout, salvage),
+        _space(main, layout),
+        None if lab else main[_PROFILE].data if _PROFILE in main else None,
+        metadata=Metadata(None if tree.is_empty else tree, packet, None, iptc.joined(bare, resources), tree.dpi),
+        coding=Coding(compression=_COMPRESSIONS.get(numbers[_COMPRESSION])),
+        orientation=tree.orientation,
+        left_out=(*left_out, *stale),
+        notes=notes,
+    )
 
 
-def with_exif(data: bytes, tree: Exif, described: bytes | None) -> bytes:
-    """Returns the TIFF that libvips wrote with a new main directory at its end: libvips's tags, EXIF and IPTC."""
+def save(stored: Stored) -> bytes:
+    """Writes a TIFF compressed like the source, if it was one."""
+    image = vips.from_array(stored.pixels, stored.space)
+    eight_bits, bands = stored.bits == 8, stored.pixels.shape[2]
+    compression = stored.coding.compression or "deflate"
+    if compression == "jpeg" and not (eight_bits and bands in (1, 3)):
+        compression = "deflate"
+    big = stored.pixels.nbytes > _BIGTIFF_BYTES
+    predictor = "horizontal" if compression in ("lzw", "deflate", "zstd") else "none"
+    if stored.profile is not None:
+        image = vips.with_block(image, "icc-profile-data", stored.profile)
+    quality = stored.quality or DEFAULT_QUALITY
+    options = {"compression": compression, "Q": quality, "predictor": predictor, "bigtiff": big}
+    data = bytes(image.tiffsave_buffer(keep="icc", **options))
+    return with_metadata(data, stored.metadata, stored.size)
+
+
+def with_metadata(data: bytes, metadata: Metadata, size: tuple[int, int]) -> bytes:
+    """Returns the TIFF that libvips wrote with a new main directory at its end: libvips's tags and the metadata.
+
+    A maker note that may not move lies at its byte of the EXIF block in the file as well: the block comes first then.
+    """
     layout, offset = ifd.read_header(data)
-    if layout.big and tree == Exif() and described is None:
+    tree = metadata.exif or exif_tree.refreshed(Exif(layout.order), size, dpi=metadata.dpi)
+    if layout.big and tree.is_empty and metadata == Metadata():
         return data
     if layout.big:
-        raise ImageError("EXIF cannot be kept in a TIFF beyond 4 GB; use --strip-metadata or --format png")
+        raise ImageError("metadata cannot be kept in a TIFF beyond 4 GB; use --strip-metadata or --format png")
+    if moves_maker_note(tree):
+        tree = exif_tree.without_maker_note(tree)
+    front = b""
+    if tree.maker_note_stays and tree.block is not None:
+        front = tree.block[8:] + b"\0" * (len(tree.block) % 2)
+    tree = exif_tree.reordered(tree, layout.order)
     written, _ = ifd.read_directory(data, offset, layout)
-    if tree.order != layout.order:
-        tree = _reordered(tree, layout.order)
+    own = _shifted(written, len(front), layout)
     # libvips's own word on resolution and orientation is replaced; all the rest of what it wrote stands.
-    replaced = {exif_tree.ORIENTATION, exif_tree.X_RESOLUTION, exif_tree.Y_RESOLUTION, exif_tree.RESOLUTION_UNIT}
-    own = {tag: entry for tag, entry in written.items() if tag not in replaced or tag not in tree.main}
-    if exif_tree.X_RESOLUTION not in tree.main:  # libvips must write one; 1:1 without a unit says "unknown"
+    for tag in (exif_tree.ORIENTATION, exif_tree.X_RESOLUTION, exif_tree.Y_RESOLUTION, exif_tree.RESOLUTION_UNIT):
+        own.pop(tag, None)
+    if exif_tree.X_RESOLUTION not in tree.main:  # TIFF must have one; 1:1 without a unit says "unknown"
         unknown = ifd.rational(1, layout.order)
         own |= {exif_tree.X_RESOLUTION: unknown, exif_tree.Y_RESOLUTION: unknown}
         own[exif_tree.RESOLUTION_UNIT] = ifd.short(1, layout.order)
-    if described is not None and (bare := iptc.records(described)) is not None:
-        own[_IPTC] = ifd.raw(bare)
-    if described is not None and iptc.has_more_than_records(described):
-        own[_PHOTOSHOP] = ifd.raw(iptc.photoshop_block(described).removeprefix(iptc.PHOTOSHOP))
-    start = len(data) + len(data) % 2
-    body = exif_tree.tables(tree, start, own, {tag: entry.offset for tag, entry in own.items() if entry.offset})
+    own |= _blocks(metadata)
+    start = 8 + len(front) + len(data) - 8
+    start += start % 2
+    places = {tag: entry.offset for tag, entry in own.items() if entry.offset}
     head = data[:4] + struct.pack(layout.order + "I", start)
-    return b"".join((head, memoryview(data)[8:], b"\0" * (start - len(data)), body))
+    placed = head + front
+    body = exif_write.tables(tree, start, own, places, placed if front else None)
+    return b"".join((placed, memoryview(data)[8:], b"\0" * (start - len(placed) - len(data) + 8), body))
 
 
-def _reordered(tree: Exif, order: str) -> Exif:
-    directories = {
-        name: {tag: ifd.swapped(entry) for tag, entry in getattr(tree, name).items()}
-        for name in ("main", "photo", "gps", "interop")
-    }
-    return replace(tree, order=order, **directories)
+def moves_maker_note(tree: Exif) -> bool:
+    """Tells whether a maker note cannot stay at its byte: it is in the other byte order, or its block is not known."""
+    return tree.maker_note_stays and (tree.order != "<" or tree.block is None)
 
 
-def _number(page: ifd.Directory, tag: int, layout: ifd.Layout) -> int:
+def _page(data: bytes) -> tuple[Layout, Directory]:
+    """Returns the directory of the one page that is no thumbnail or level of a pyramid ("reduced resolution")."""
+    layout, offset = ifd.read_header(data)
+    full: list[list[ifd.Row]] = []
+    for rows in ifd.walk(data, offset, layout):
+        small = ifd.entries(data, [row for row in rows if row[0] == _SUBFILE])
+        if not _number(small, _SUBFILE, layout) & 1 and len(full) < 2:
+            full.append(rows)
+    if len(full) > 1:
+        raise ImageError("a TIFF with several pages: only single pictures can be enhanced; extract them first")
+    if not full:
+        raise ImageError("a TIFF with nothing but a preview: there is no full picture in it")
+    return layout, ifd.entries(data, full[0])
+
+
+def _space(main: Directory, layout: Layout) -> Space:
+    photometric, samples = _number(main, _PHOTOMETRIC, layout), _number(main, _SAMPLES, layout) or 1
+    if photometric in _LAB:
+        return "rgb"
+    if photometric == 5 and samples >= 4:
+        return "cmyk"
+    return "grey" if photometric in (0, 1) else "rgb"
+
+
+def _samples(data: bytes, main: Directory, layout: Layout, salvage: bool) -> NDArray[Any]:
+    """Decodes the pixels of a directory; planes in tiles, which libvips does not read, one by one."""
+    samples = _number(main, _SAMPLES, layout) or 1
+    if _number(main, _PLANAR, layout) == 2 and _TILES in main and 1 < samples <= 5:
+        planes = [_decoded(data, _plane(main, plane, samples, layout), layout, salvage) for plane in range(samples)]
+        return np.concatenate(planes, axis=2)
+    return _decoded(data, main, layout, salvage)
+
+
+def _decoded(data: bytes, main: Directory, layout: Layout, salvage: bool) -> NDArray[Any]:
+    lab = _LAB.get(_number(main, _PHOTOMETRIC, layout))
+    if lab:
+        main = main | {_PHOTOMETRIC: ifd.short(_RGB, layout.order)}  # the numbers as they are; their meaning is ours
+    image = vips.open_lazily("tiffload", _bare(data, main, layout), title="TIFF", salvage=salvage)
+    samples = vips.samples(image, "TIFF", "tiffload")
+    return _of_lab(samples, signed=lab == "CIE") if lab else samples
+
+
+def _of_lab(samples: NDArray[Any], signed: bool) -> NDArray[Any]:
+    """Converts L*a*b* under D50 to sRGB: L from 0 to 100, a and b in steps of 1 (8 bits) or 1/256 (16 bits)."""
+    kind = samples.dtype
+    if kind not in (np.uint8, np.uint16) or samples.shape[2] < 3:
+        raise ImageError(f"a TIFF with Lab colours of type {kind}, which cannot be read here: convert it to RGB first")
+    top, step = (255.0, 1.0) if kind == np.uint8 else (65535.0, 256.0)
+    chroma = samples[:, :, 1:3]
+    offset = 0.0 if signed else 128.0
+    numbers = chroma.view(np.int8 if kind == np.uint8 else np.int16) if signed else chroma
+    lab = np.empty((*samples.shape[:2], 3), np.float32)
+    lab[:, :, 0] = samples[:, :, 0] * (100.0 / top)
+    lab[:, :, 1:] = np.asarray(numbers, np.float32) / step - offset
+    return colour.lab_to_srgb(lab)
+
+
+def _bare(data: bytes, main: Directory, layout: Layout) -> bytes:
+    """Returns the file with another directory at its end, which has the layout of the pixels and nothing else."""
+    kept = {tag: entry for tag, entry in main.items() if tag in _LAYOUT}
+    start = len(data) + len(data) % 2
+    places = {tag: entry.offset for tag, entry in kept.items() if entry.offset}
+    table = ifd.write_directory(kept, start, layout, places)
+    head = data[:8] + struct.pack(layout.order + "Q", start) if layout.big else b""
+    head = head or data[:4] + struct.pack(layout.order + "I", start)
+    return b"".join((head, memoryview(data)[len(head) :], b"\0" * (start - len(data)), table))
+
+
+def _plane(main: Directory, plane: int, samples: int, layout: Layout) -> Directory:
+    """Returns the directory of one plane, as a grey picture."""
+    one = {tag: entry for tag, entry in main.items() if tag not in (_EXTRA, _PLANAR, 532, 529, 530, 531)}
+    for tag in (_TILES, _TILE_BYTES):
+        entry = main.get(tag)
+        if entry is None or entry.count < samples:
+            raise ImageError("damaged TIFF: a table of tiles is missing")
+        size, count = ifd.TYPE_SIZES[entry.kind], entry.count // samples
+        content = entry.data[plane * count * size : (plane + 1) * count * size]
+        one[tag] = ifd.Entry(entry.kind, count, content)
+    one[_SAMPLES] = ifd.short(1, layout.order)
+    one[_PHOTOMETRIC] = ifd.short(1, layout.order)
+    for tag in (_BITS, 339):
+        if tag in main:
+            one[tag] = ifd.Entry(main[tag].kind, 1, main[tag].data[: ifd.TYPE_SIZES[main[tag].kind]])
+    return one
+
+
+def _shifted(written: Directory, by: int, layout: Layout) -> Directory:
+    """Returns the tags of a file whose content moves by so many bytes."""
+    moved: Directory = {}
+    for tag, entry in written.items():
+        content = entry.data
+        if tag in (_STRIPS, _TILES) and by:
+            places = np.frombuffer(content, layout.order + ("u2" if entry.kind == ifd.SHORT else "u4")) + np.uint32(by)
+            moved[tag] = ifd.Entry(ifd.LONG, entry.count, places.astype(layout.order + "u4").tobytes())
+        else:
+            inline = len(content) <= layout.inline_bytes
+            moved[tag] = ifd.Entry(entry.kind, entry.count, content, 0 if inline else entry.offset + by)
+    return moved
+
+
+def _blocks(metadata: Metadata) -> Directory:
+    own: Directory = {}
+    if metadata.xmp is not None:
+        own[_XMP] = ifd.Entry(1, len(metadata.xmp), metadata.xmp)
+    if metadata.iptc is not None and (bare := iptc.records(metadata.iptc)) is not None:
+        own[_IPTC] = ifd.raw(bare)
+    if metadata.iptc is not None and iptc.has_more_than_records(metadata.iptc):
+        own[_PHOTOSHOP] = ifd.raw(iptc.resources(metadata.iptc))
+    return own
+
+
+def _number(page: Directory, tag: int, layout: Layout) -> int:
     try:
         return page[tag].numbers(layout.order)[0] if tag in page else 0
-    except (ifd.IfdError, struct.error, IndexError):
+    except (ifd.IfdError, IndexError):
         return 0
+
+
+FORMAT = Format(
+    "tiff",
+    "TIFF",
+    (".tif", ".tiff"),
+    sniff,
+    open_tiff,
+    save,
+    depth=16,
+    cmyk=True,
+    keeps=frozenset({"EXIF", "XMP", "IPTC", "Photoshop"}),
+    moves_maker_note=moves_maker_note,
+    converts="Lab to sRGB, floating point to 16 bits, planes to pixels",
+    refuses="several pages; 16 bits of a narrow range without `--range`",
+)

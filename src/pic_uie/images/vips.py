@@ -11,11 +11,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pic_uie.errors import EnvironmentMissingError, ImageError
 from pic_uie.images.picture import Pixels, Space
 
-_TYPES = {"uchar": np.uint8, "ushort": np.uint16}
+_TYPES: dict[str, type] = {"uchar": np.uint8, "char": np.int8, "ushort": np.uint16, "short": np.int16}
+_TYPES |= {"uint": np.uint32, "int": np.int32, "float": np.float32, "double": np.float64}
 _INTERPRETATION: dict[tuple[Space, int], str] = {
     ("grey", 8): "b-w",
     ("grey", 16): "grey16",
@@ -23,10 +25,22 @@ _INTERPRETATION: dict[tuple[Space, int], str] = {
     ("rgb", 16): "rgb16",
     ("cmyk", 8): "cmyk",
     ("cmyk", 16): "cmyk",
+    ("lab", 8): "lab",
+    ("lab", 16): "lab",
 }
 
+# How libraries say that they are not able to read something that may be sound.
+_UNSUPPORTED = (
+    *("unsupported", "not supported", "not implemented", "unimplemented", "not been built in", "not configured"),
+    *("cannot handle", "can't handle", "unknown compression", "no decoder", "not a supported"),
+)
+
 # What the errors of a loader have in common.
-_WORDS = {"jpeg": "jpeg", "png": "png", "tiff": "tiff", "webp": "webp", "avif": "heif", "heic": "heif"}
+_WORDS = {"jpeg": "jpeg", "png": "png", "tiff": "tiff", "webp": "webp", "avif": "heif", "gif": "gif"}
+_WORDS |= {"jp2": "jp2k", "jxl": "jxl"}
+
+_FORMATS = {"jpegload": "jpeg", "pngload": "png", "tiffload": "tiff", "webpload": "webp", "heifload": "avif"}
+_FORMATS |= {"gifload": "gif", "jp2kload": "jp2", "jxlload": "jxl"}
 
 _loading = threading.Lock()
 
@@ -62,25 +76,57 @@ def _load() -> Any:
 def errors_as_image_errors(what: str, file_format: str | None = None) -> Iterator[None]:
     """Turns an error of libvips inside the block into an ImageError that starts with `what`.
 
+    What libvips or its libraries call unsupported is no damage and gets words of its own.
     All threads share libvips's list of errors: what it says of other formats than `file_format` is of other pictures.
     """
     vips_error = library().Error
     try:
         yield
     except vips_error as error:
-        raise ImageError(f"{what}: {_reason(str(error.detail or error.message), file_format)}") from error
+        raise ImageError(worded(what, _reason(str(error.detail or error.message), file_format))) from error
     except UnicodeDecodeError as error:  # pyvips trips over messages of libvips that quote bytes of the file
         library().vips_lib.vips_error_clear()
         raise ImageError(what) from error
 
 
-def open_lazily(loader: str, data: bytes, **options: Any) -> Any:
-    """Reads the header of `data` with one named loader; pixels are decoded only when asked for."""
+def worded(what: str, reason: str) -> str:
+    """Joins what is wrong with a file and why; what cannot be read for want of code is never called damaged."""
+    if what.startswith("damaged ") and any(word in reason.lower() for word in _UNSUPPORTED):
+        what = f"a {what.removeprefix('damaged ')} of a kind that cannot be read here"
+    return f"{what}: {reason}"
+
+
+def open_lazily(loader: str, data: bytes, *, title: str, salvage: bool = False, **options: Any) -> Any:
+    """Reads the header of `data` with one named loader; pixels are decoded only when asked for.
+
+    Args:
+        loader: Name of the operation.
+        data: The file.
+        title: Name of the format for messages.
+        salvage: Whether what can be decoded of a damaged file is enough.
+        options: More arguments of the operation.
+
+    Raises:
+        ImageError: No such loader in this build of libvips, or a header that it does not read.
+    """
+    if not has_operation(loader):
+        raise ImageError(f"{title} needs a libvips with {loader}; convert the file to JPEG, PNG or TIFF first")
     load = getattr(library().Image, f"{loader}_buffer")
-    return load(data, access="sequential", fail_on="error", **options)
+    with errors_as_image_errors(f"damaged {title}", _FORMATS[loader]):
+        return load(data, access="sequential", fail_on="none" if salvage else "error", **options)
 
 
-def to_array(image: Any) -> Pixels:
+def samples(image: Any, title: str, loader: str) -> NDArray[Any]:
+    """Decodes an image that `open_lazily` opened.
+
+    Raises:
+        ImageError: Damaged pixels.
+    """
+    with errors_as_image_errors(f"damaged {title}", _FORMATS[loader]):
+        return to_array(image)
+
+
+def to_array(image: Any) -> NDArray[Any]:
     """Decodes an image into (H, W, C)."""
     kind = _TYPES[image.format]
     return np.ndarray((image.height, image.width, image.bands), kind, image.write_to_memory())

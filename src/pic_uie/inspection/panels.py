@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pic_uie import constants as c
 from pic_uie.corrections import identity_lut
 from pic_uie.inspection.report import Inspection
-from pic_uie.inspection.steps import statistics, to_rgb
+from pic_uie.reference import statistics, to_rgb
 
 Array = NDArray[Any]
 Axes = Any  # matplotlib.axes.Axes; matplotlib is an extra

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pic_uie.corrections import Corrections
-from pic_uie.inspection.steps import Steps, gate_scalars, resize, run_steps, statistics
+from pic_uie.reference import Steps, exact, execute, gate_scalars, resize, statistics
+from pic_uie.strengths import Strengths
 from pic_uie.weights import Weights
 
 FORMAT = "pic-uie-inspection-1"
@@ -36,10 +37,11 @@ class Inspection:
     Attributes:
         name: Of the picture, for titles.
         size: (height, width) of the picture as given.
-        theta: Its corrections, predicted from the picture as given.
+        theta: Its corrections, predicted from the picture as given, with the strengths.
         steps: Every step at the size they were run at.
         thumbnail: What the predictor saw, (s, s, 3) in [0, 1].
         weights: The weights in use.
+        strengths: How much of the corrections is applied.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Inspection:
     steps: Steps
     thumbnail: NDArray[np.float64]
     weights: Weights
+    strengths: Strengths = field(default_factory=Strengths)
 
     @property
     def gate(self) -> tuple[float, float]:
@@ -62,6 +65,7 @@ class Inspection:
             "format": FORMAT,
             "picture": {"name": self.name, "height": self.size[0], "width": self.size[1]},
             "weights": self.weights.sha256,
+            "strengths": self.strengths.as_dict(),
             "corrections": json.loads(self.theta.to_json()),
             "gate": {"beta": beta, "gamma": gamma},
             "thumbnail": {
@@ -84,7 +88,11 @@ class Inspection:
 
 
 def inspect(
-    picture: NDArray[np.uint8], enhancer: Predicts, name: str = "", max_side: int | None = MAX_SIDE
+    picture: NDArray[np.uint8],
+    enhancer: Predicts,
+    name: str = "",
+    max_side: int | None = MAX_SIDE,
+    strengths: Strengths | None = None,
 ) -> Inspection:
     """Takes the enhancement of one picture apart.
 
@@ -94,6 +102,7 @@ def inspect(
         name: For titles.
         max_side: θ always comes from the picture as given; the steps run on a copy that is shrunk to this many pixels
             on its longer side, or on the picture itself with None.
+        strengths: How much of each group is applied, under the statistics of all of them; None for all.
 
     Raises:
         ValueError: The picture has another shape or type, or `max_side` is not positive.
@@ -106,8 +115,16 @@ def inspect(
     theta = enhancer.predict(picture)
     weights = enhancer.weights
     thumbnail = resize(picture / 255.0, weights.config.thumbnail, weights.config.thumbnail)
-    steps = run_steps(_shrink(picture, max_side) / 255.0, theta, weights.parameters)
-    return Inspection(name, (height, width), theta, steps, thumbnail, weights)
+    strengths = strengths or Strengths()
+    small = _shrink(picture, max_side) / 255.0
+    steps = execute(small, exact(theta), weights.parameters)
+    if not strengths.has_all_groups:
+        theta = theta.scaled(**strengths.groups)
+        steps = execute(small, exact(theta), weights.parameters, (steps.mean, steps.covariance))
+    part = 0.0 if strengths.changes_nothing else strengths.strength
+    if part != 1.0:
+        steps = replace(steps, result=part * steps.result + (1.0 - part) * steps.rgb)
+    return Inspection(name, (height, width), theta, steps, thumbnail, weights, strengths)
 
 
 def _shrink(picture: NDArray[np.uint8], max_side: int | None) -> NDArray[np.uint8]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,17 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pic_uie.errors import EnvironmentMissingError
 from pic_uie.inspection import panels
+from pic_uie.inspection.page import MARGIN, QUIET, Page
 from pic_uie.inspection.report import Inspection
-from pic_uie.inspection.steps import statistics, to_rgb
+from pic_uie.reference import statistics, to_rgb
 
 COLUMNS = 6
-CELL, GAP, MARGIN = 2.72, 0.34, 0.45  # inches, as all lengths here
+CELL, GAP = 2.72, 0.34  # inches, as all lengths here
 TITLE, SECTION = 0.85, 0.55
 HEADER, FOOTER = 0.82, 0.42  # title and caption above each panel, scale or axis label below it
 AXIS, ROW_NAMES = 0.45, 0.28  # indents of plots with a vertical axis, and of matrices
-QUIET = "#5a6871"
 STORY = """A small network looks at a thumbnail and predicts seven corrections:
 t, v, a, Γ, U, A = (M, b) and K = (u, G, α). They are applied to every
 pixel of the full picture: brightness and colour apart, then together."""
@@ -52,11 +50,6 @@ def render(inspection: Inspection, kind: str = "png", dpi: int = 120) -> bytes:
     Raises:
         EnvironmentMissingError: matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise EnvironmentMissingError("the sheet needs matplotlib: pip install 'pic-uie[figures]'") from error
-
     rows_seen, columns_seen = inspection.steps.y.shape
     aspect = float(np.clip(columns_seen / rows_seen, 0.6, 2.2))
     picture_height = min(CELL / aspect, CELL)
@@ -70,7 +63,7 @@ def render(inspection: Inspection, kind: str = "png", dpi: int = 120) -> bytes:
     ]
     rows_height = sum(SECTION + HEADER + height + below for _, _, height, below in rows)
     page_width = 2 * MARGIN + COLUMNS * CELL + (COLUMNS - 1) * GAP
-    page = _Page(Figure(figsize=(page_width, TITLE + hero_height + rows_height + 0.1), facecolor="white"))
+    page = Page(page_width, TITLE + hero_height + rows_height + 0.1)
 
     name = textwrap.shorten(inspection.name, 80, placeholder=" …") or "this picture"
     page.text(MARGIN, 0.3, f"What PIC-UIE did to {name}", size=22, weight="bold")
@@ -187,36 +180,3 @@ def _numbers(values: Iterable[float], style: str) -> str:
 
 def _left(column: int) -> float:
     return MARGIN + column * (CELL + GAP)
-
-
-class _Page:
-    """A figure that is laid out in inches from its top left corner."""
-
-    def __init__(self, figure: Any) -> None:
-        self.figure = figure
-        self.width, self.height = figure.get_size_inches()
-
-    def axes(self, x: float, y: float, width: float, height: float, solid: bool = False) -> Any:
-        if solid:  # 3-D axes keep much air around themselves
-            x, y, width, height = x - 0.2, y - 0.1, width, min(height, 2.2) + 0.3
-        box = (x / self.width, 1 - (y + height) / self.height, width / self.width, height / self.height)
-        return self.figure.add_axes(box, projection="3d" if solid else None, anchor="N" if solid else "NW")
-
-    def text(self, x: float, y: float, text: str, size: float, **style: Any) -> None:
-        style = {"color": panels.INK, "va": "top", "parse_math": False} | style
-        self.figure.text(x / self.width, 1 - y / self.height, text, fontsize=size, **style)
-
-    def rule(self, y: float, heading: str) -> None:
-        from matplotlib.lines import Line2D
-
-        level = 1 - y / self.height
-        ends = [MARGIN / self.width, 1 - MARGIN / self.width]
-        self.figure.add_artist(Line2D(ends, [level, level], color="#d5dce0", linewidth=1))
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 5}
-        self.text(MARGIN, y, f"{heading} ", 11.5, color=panels.AFTER, va="center", weight="bold", bbox=box)
-
-    def save(self, kind: str, dpi: int) -> bytes:
-        buffer = io.BytesIO()
-        undated = {"png": {"Software": "pic-uie"}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}[kind]
-        self.figure.savefig(buffer, format=kind, dpi=dpi, metadata=undated)
-        return buffer.getvalue()

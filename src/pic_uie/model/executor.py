@@ -1,4 +1,7 @@
-"""E: applies θ to the full-size picture in YCbCr. Read it beside Eqs. 2-4 of the paper."""
+"""E: applies θ to the full-size picture in YCbCr. Read it beside Eqs. 2-4 of the paper.
+
+`reference.py` has the same equations in NumPy and `native/` in C++; this copy must be, since PyTorch differentiates it.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from pic_uie import weights
 from pic_uie.config import ModelConfig
+from pic_uie.model import pretrained
 from pic_uie.model.dense import Dense
 from pic_uie.model.executor import Executor
 from pic_uie.model.predictor import Predictor, make_thumbnail
@@ -56,6 +57,21 @@ class PicUie(nn.Module):
         model = cls(checked.config)
         model.load_state_dict({name: torch.tensor(array) for name, array in checked.parameters.items()})
         return model
+
+    @classmethod
+    def from_pretrained(cls, path: str | Path) -> PicUie:
+        """Builds the model from a folder in the hub's layout (or a weights file) on this machine.
+
+        Raises:
+            WeightsError: Something is missing or does not fit; nothing is downloaded.
+        """
+        return cls.from_weights(pretrained.load(path)).eval()
+
+    def save_pretrained(self, folder: str | Path, license_name: str = "other") -> Path:
+        """Writes model.safetensors, config.json and, where there is none yet, a card; returns the folder."""
+        parameters = {name: tensor.detach().float().cpu().numpy() for name, tensor in self.state_dict().items()}
+        sha256 = weights.digest(self.config, parameters)
+        return pretrained.save(folder, weights.Weights(self.config, parameters, sha256), license_name)
 
     def save(self, path: str | Path) -> weights.Weights:
         """Writes the weights file."""

@@ -11,7 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from pic_uie.training.config import Augmentation, Recipe
+from pic_uie.training.grain import grainy
 from pic_uie.training.pairs import Pairs
+from pic_uie.training.unlabelled import Answered
 from pic_uie.training.untouched import untouched
 
 Pictures = tuple[Tensor, Tensor, Tensor]  # input and target (3, S, S), depth (1, S, S) or nothing (0, S, S)
@@ -36,22 +38,25 @@ def epoch_order(count: int, seed: int, epoch: int) -> list[int]:
     return [int(index) for index in np.random.default_rng([seed, epoch, 0]).permutation(count)]
 
 
-def make_batch(pairs: Pairs, indices: Sequence[int], recipe: Recipe, epoch: int) -> Batch:
+def make_batch(pairs: Pairs, indices: Sequence[int], recipe: Recipe, epoch: int, real: Answered | None = None) -> Batch:
     """Collects and augments pairs; each draws from its own generator, so a batch may be split over processes."""
-    samples = [
-        _sample(pairs, index, recipe, np.random.default_rng([recipe.seed, epoch, 1, index])) for index in indices
-    ]
+    generators = [np.random.default_rng([recipe.seed, epoch, 1, index]) for index in indices]
+    samples = [_sample(pairs, index, recipe, real, rng) for index, rng in zip(indices, generators, strict=True)]
     pictures, has_target = zip(*samples, strict=True)
     inputs, targets, depths = (torch.stack(kind) for kind in zip(*pictures, strict=True))
     unanswered = [place for place, known in enumerate(has_target) if not known]
     return Batch(inputs, targets, depths if recipe.uses_depth else None, unanswered)
 
 
-def _sample(pairs: Pairs, index: int, recipe: Recipe, rng: np.random.Generator) -> tuple[Pictures, bool]:
+def _sample(
+    pairs: Pairs, index: int, recipe: Recipe, real: Answered | None, rng: np.random.Generator
+) -> tuple[Pictures, bool]:
     """Returns input, target and depth, and whether the target is an answer to the input."""
     teaching = recipe.teaching
     if not teaching.share or rng.random() >= teaching.share:
         return _augmented(pairs, index, recipe, recipe.augmentation, rng), True
+    if real is not None and rng.random() < teaching.real:
+        return _real(real, recipe, rng), True
     pictures = _augmented(pairs, index, recipe, teaching.augmentation, rng)
     if rng.random() < teaching.mixture:
         others = _augmented(pairs, int(rng.integers(len(pairs))), recipe, teaching.augmentation, rng)
@@ -59,6 +64,14 @@ def _sample(pairs: Pairs, index: int, recipe: Recipe, rng: np.random.Generator) 
         picture, target, depth = (one.lerp(other, weight) for one, other in zip(pictures, others, strict=True))
         pictures = picture, target, depth
     return pictures, False
+
+
+def _real(real: Answered, recipe: Recipe, rng: np.random.Generator) -> Pictures:
+    index = real.draw(recipe.teaching.agreement, rng)
+    stack = torch.cat([_planes(real.pictures.inputs[index]), _planes(real.answers[index])])
+    stack = _turn(stack, recipe.teaching.augmentation, rng)
+    depth = torch.zeros((1 if recipe.uses_depth else 0, *stack.shape[1:]))  # a flat depth has no gradient
+    return grainy(stack[:3], recipe.teaching.augmentation, rng), stack[3:], depth
 
 
 def _augmented(
@@ -72,10 +85,10 @@ def _augmented(
     stack = _crop(stack, augmentation, rng)
     picture, target, depth = stack[:3], stack[3:6], stack[6:]
     if augmentation.untouched and rng.random() < augmentation.untouched:
-        kept, has_depth = untouched(target, rng)
+        kept, has_depth = untouched(target, augmentation.kinds, rng)
         return kept, kept, depth if has_depth else torch.zeros_like(depth)  # a flat depth has no gradient
     picture = _worsen(picture, target, augmentation, rng)
-    return _relight(picture, augmentation, rng), target, depth
+    return grainy(_relight(picture, augmentation, rng), augmentation, rng), target, depth
 
 
 def _depth(pairs: Pairs, index: int, recipe: Recipe, rng: np.random.Generator) -> Tensor:

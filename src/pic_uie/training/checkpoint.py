@@ -2,37 +2,59 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import safetensors
 import safetensors.torch
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from pic_uie import typed_yaml
-from pic_uie.errors import ConfigError, EnvironmentMissingError, WeightsError
-from pic_uie.files import atomic_write
-from pic_uie.model import PicUie
+from pic_uie import typed
+from pic_uie.errors import ConfigError, WeightsError
 from pic_uie.training.config import Recipe
+from pic_uie.training.lesson import Lesson
 from pic_uie.weights import make_header, read_header
+from pic_uie.writing import write_file
 
 _FORMATS = "pic-uie-training-"
-FORMAT = f"{_FORMATS}3"
+FORMAT = f"{_FORMATS}4"
+MAX_BYTES = 1 << 30  # four copies of the largest system of the paper's tables
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 Ingredients = Mapping[str, str]  # what a run is made of beside its recipe: what it is called -> its hash
 
 
 @dataclass
 class TrainingState:
-    """What a run needs to go on exactly where it stopped; order and augmentation depend on seed and epoch alone."""
+    """What a run needs to resume exactly where it stopped; order and augmentation depend on seed and epoch alone."""
 
-    model: PicUie
-    average: PicUie
+    lesson: Lesson
+    average: nn.Module
     optimizer: torch.optim.AdamW
+    rival_optimizer: torch.optim.AdamW | None = None
     epoch: int = 0  # epochs that are complete
     step: int = 0
     best_psnr: float = 0.0
+
+    @property
+    def model(self) -> nn.Module:
+        """What is trained."""
+        return self.lesson.model
+
+    @property
+    def optimizers(self) -> list[torch.optim.AdamW]:
+        """One, or two in an adversarial run."""
+        return [self.optimizer, *([self.rival_optimizer] if self.rival_optimizer else [])]
+
+    @property
+    def learners(self) -> dict[str, tuple[nn.Module, torch.optim.AdamW]]:
+        """Prefix of names in the file -> what learns, and its optimiser."""
+        rival = {"rival.": (self.lesson.rival, self.rival_optimizer)} if self.rival_optimizer else {}
+        return {"": (self.model, self.optimizer), **rival}  # type: ignore[dict-item]  # a rival has its optimiser
 
 
 def save_state(path: Path, state: TrainingState, recipe: Recipe, ingredients: Ingredients) -> None:
@@ -42,15 +64,18 @@ def save_state(path: Path, state: TrainingState, recipe: Recipe, ingredients: In
         EnvironmentMissingError: The disk is full or the folder is not writable.
     """
     tensors: dict[str, Tensor] = {}
-    for name, parameter in state.model.named_parameters():
-        moments = state.optimizer.state[parameter]
-        tensors[f"model.{name}"] = parameter.detach()
-        tensors |= {f"{key}.{name}": moments[key] for key in ("exp_avg", "exp_avg_sq", "step") if key in moments}
+    for prefix, (module, optimizer) in state.learners.items():
+        for name, parameter in module.named_parameters():
+            moments = optimizer.state[parameter]
+            tensors[f"{prefix}model.{name}"] = parameter.detach()
+            tensors |= {f"{prefix}{key}.{name}": moments[key] for key in MOMENTS if key in moments}
+        tensors |= {f"{prefix}buffer.{name}": buffer for name, buffer in module.named_buffers()}
     tensors |= {f"average.{name}": parameter.detach() for name, parameter in state.average.named_parameters()}
-    facts = {"epoch": state.epoch, "step": state.step, "best_psnr": state.best_psnr}
-    header = make_header(format=FORMAT, recipe=typed_yaml.to_mapping(recipe), ingredients=dict(ingredients), **facts)
-    data = safetensors.torch.save({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, header)
-    save_or_explain(path, data)
+    facts: dict[str, Any] = {"epoch": state.epoch, "step": state.step, "best_psnr": state.best_psnr}
+    facts |= {"format": FORMAT, "recipe": typed.to_mapping(recipe), "ingredients": dict(ingredients)}
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+    header = make_header(sha256=_digest(facts, tensors), **facts)
+    write_file(path, safetensors.torch.save(tensors, header))
 
 
 def load_state(path: Path, state: TrainingState, recipe: Recipe, ingredients: Ingredients) -> None:
@@ -61,6 +86,8 @@ def load_state(path: Path, state: TrainingState, recipe: Recipe, ingredients: In
         WeightsError: The file is unreadable, damaged or incomplete.
     """
     try:
+        if path.stat().st_size > MAX_BYTES:
+            raise WeightsError(f"{path} is larger than {MAX_BYTES >> 20} MB: not a training state")
         with safetensors.safe_open(str(path), framework="pt") as file:
             header = read_header(file.metadata())
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
@@ -71,7 +98,10 @@ def load_state(path: Path, state: TrainingState, recipe: Recipe, ingredients: In
         raise ConfigError(f"{path} was made by another version of pic-uie: train to another folder")
     if found != FORMAT or not {"recipe", "ingredients", "epoch", "step", "best_psnr"} <= header.keys():
         raise WeightsError(f"{path} has format {found!r}, expected {FORMAT!r}: not a training state, or a damaged one")
-    stored = typed_yaml.from_mapping(Recipe, header["recipe"])
+    facts = {name: value for name, value in header.items() if name != "sha256"}
+    if header.get("sha256") != _digest(facts, tensors):
+        raise WeightsError(f"{path} is damaged: its contents do not match its hash")
+    stored = typed.from_mapping(Recipe, header["recipe"])
     if stored != recipe:
         raise ConfigError(
             f"{path} was made by another recipe ({_differences(stored, recipe)}): train to another folder"
@@ -90,26 +120,34 @@ def load_state(path: Path, state: TrainingState, recipe: Recipe, ingredients: In
         with torch.no_grad():
             for name, parameter in state.average.named_parameters():
                 parameter.copy_(tensors[f"average.{name}"])
-            for name, parameter in state.model.named_parameters():
-                parameter.copy_(tensors[f"model.{name}"])
-                moments = {key: tensors[f"{key}.{name}"].to(parameter.device) for key in ("exp_avg", "exp_avg_sq")}
-                state.optimizer.state[parameter] = moments | {"step": tensors[f"step.{name}"]}
+            for name, buffer in state.average.named_buffers():  # the average has the model's own
+                buffer.copy_(tensors[f"buffer.{name}"])
+            for prefix, (module, optimizer) in state.learners.items():
+                for name, buffer in module.named_buffers():
+                    buffer.copy_(tensors[f"{prefix}buffer.{name}"])
+                for name, parameter in module.named_parameters():
+                    parameter.copy_(tensors[f"{prefix}model.{name}"])
+                    if parameter.requires_grad:
+                        moments = {key: tensors[f"{prefix}{key}.{name}"] for key in MOMENTS}
+                        moments |= {key: moments[key].to(parameter.device) for key in MOMENTS[:2]}
+                        optimizer.state[parameter] = moments
     except (KeyError, RuntimeError) as error:
         raise WeightsError(f"{path} is incomplete or damaged: {error}") from error
     state.epoch, state.step, state.best_psnr = header["epoch"], header["step"], header["best_psnr"]
 
 
-def save_or_explain(path: Path, data: bytes) -> None:
-    """Writes a file of the run in one step, or says why not."""
-    try:
-        atomic_write(path, data)
-    except OSError as error:
-        reason = error.strerror or error
-        raise EnvironmentMissingError(f"cannot save {path}: {reason}; the file from before is untouched") from error
+def _digest(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
+    """Returns the SHA-256 over the header and every tensor with its name, type and shape."""
+    sha256 = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name].detach().cpu().contiguous()
+        sha256.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        sha256.update(tensor.numpy().tobytes())
+    return sha256.hexdigest()
 
 
 def _differences(stored: Recipe, asked: Recipe) -> str:
-    pairs = zip(_flat(typed_yaml.to_mapping(stored)), _flat(typed_yaml.to_mapping(asked)), strict=True)
+    pairs = zip(_flat(typed.to_mapping(stored)), _flat(typed.to_mapping(asked)), strict=True)
     return ", ".join(f"{name}: {old} there, {new} here" for (name, old), (_, new) in pairs if old != new)
 
 

@@ -48,7 +48,8 @@ class _Body(torch.autograd.Function):
         batch, _, size, _ = thumbnail.shape
         saved = thumbnail.new_empty(batch, width * (size * size // 64 * 21 + 3))
         features = thumbnail.new_empty(batch, width, size // 8, size // 8)
-        _training.body(*_arrays(thumbnail, packed, saved, features), torch.get_num_threads())
+        x, weights, kept, out = _arrays(thumbnail, packed, saved, features)
+        _training.body(x, weights, kept, out, torch.get_num_threads())
         ctx.save_for_backward(thumbnail, packed, saved)
         return features
 
@@ -56,8 +57,8 @@ class _Body(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, None]:
         thumbnail, packed, saved = ctx.saved_tensors
         per_image = packed.new_empty(len(thumbnail), packed.numel())
-        arrays = _arrays(thumbnail, packed, saved, gradients[0].contiguous(), per_image)
-        _training.body_backward(*arrays, torch.get_num_threads())
+        x, weights, kept, given, out = _arrays(thumbnail, packed, saved, gradients[0].contiguous(), per_image)
+        _training.body_backward(x, weights, kept, given, out, torch.get_num_threads())
         return None, per_image.sum(0), None
 
 
@@ -71,7 +72,8 @@ class _Correct(torch.autograd.Function):
         z1 = torch.empty_like(rgb)
         mean = rgb.new_empty(len(rgb), 3, dtype=torch.float64)
         covariance = rgb.new_empty(len(rgb), 3, 3, dtype=torch.float64)
-        _training.correct(*_arrays(*inputs, z1, mean, covariance), torch.get_num_threads())
+        z, m, s = _arrays(z1, mean, covariance)
+        _training.correct(_arrays(*inputs), z, m, s, torch.get_num_threads())
         ctx.save_for_backward(*inputs, z1, mean)
         return z1, mean, covariance
 
@@ -82,8 +84,9 @@ class _Correct(torch.autograd.Function):
         results = [torch.empty_like(tensor) for tensor in inputs[1:8]]  # t, v, a, tone, lut, matrix, bias
         shared = [tensor.new_empty(batch, tensor.numel()) for tensor in inputs[8:]]  # beta_gamma, refiner
         given = [gradient.contiguous() for gradient in gradients]
-        arrays = _arrays(*inputs, z1, mean, *given, *results, *shared)
-        _training.correct_backward(*arrays, torch.get_num_threads())
+        z, m = _arrays(z1, mean)
+        outputs = _arrays(*results, *shared)
+        _training.correct_backward(_arrays(*inputs), z, m, _arrays(*given), outputs, torch.get_num_threads())
         return None, *results, *(per_image.sum(0) for per_image in shared)
 
 
@@ -94,7 +97,8 @@ class _Finish(torch.autograd.Function):
     def forward(ctx: Any, *inputs: Tensor) -> Tensor:
         z1, slope, offset = (tensor.contiguous() for tensor in inputs)
         rgb = torch.empty_like(z1)
-        _training.finish(*_arrays(z1, slope, offset, rgb), torch.get_num_threads())
+        z, p, o, out = _arrays(z1, slope, offset, rgb)
+        _training.finish(z, p, o, out, torch.get_num_threads())
         ctx.save_for_backward(z1, slope, offset)
         return rgb
 
@@ -103,10 +107,11 @@ class _Finish(torch.autograd.Function):
         z1, slope, offset = ctx.saved_tensors
         dz1 = torch.empty_like(z1)
         dslope, doffset = (torch.empty_like(tensor, dtype=torch.float64) for tensor in (slope, offset))
-        arrays = _arrays(z1, slope, offset, gradients[0].contiguous(), dz1, dslope, doffset)
-        _training.finish_backward(*arrays, torch.get_num_threads())
+        z, p, o, given = _arrays(z1, slope, offset, gradients[0].contiguous())
+        dz, dp, do = _arrays(dz1, dslope, doffset)
+        _training.finish_backward(z, p, o, given, dz, dp, do, torch.get_num_threads())
         return dz1, dslope.to(slope.dtype), doffset.to(offset.dtype)
 
 
-def _arrays(*tensors: Tensor) -> list[Any]:
-    return [tensor.detach().numpy() for tensor in tensors]
+def _arrays(*tensors: Tensor) -> tuple[Any, ...]:
+    return tuple(tensor.detach().numpy() for tensor in tensors)

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pic_uie import images
+from pic_uie.datasets.folders import Index, index
+from pic_uie.datasets.stems import few, read_stems
 from pic_uie.errors import DataError, PicUieError
 from pic_uie.files import atomic_write
-from pic_uie.stems import few, read_stems
 
 Pixels = NDArray[np.uint8]
 
@@ -45,8 +46,6 @@ class Pairs:
 def find_stems(folder: Path) -> tuple[str, ...]:
     """Returns the stems that input/ and target/ of a data set have in common; all of them, or an error."""
     inputs, targets = _index(folder / "input"), _index(folder / "target")
-    if not inputs:
-        raise DataError(f"{folder / 'input'} has no pictures")
     if inputs.keys() != targets.keys():
         lonely = sorted(inputs.keys() - targets.keys()), sorted(targets.keys() - inputs.keys())
         raise DataError(f"{folder}: without a target: {few(lonely[0])}; without an input: {few(lonely[1])}")
@@ -84,12 +83,12 @@ def load_pairs(folder: Path, stems: Sequence[str], size: int, with_depth: bool, 
         DataError: A picture is missing or unreadable, or sizes of a pair differ; names them.
     """
     kinds = ("input", "target", "depth") if with_depth else ("input", "target")
-    index = {kind: _index(folder / kind) for kind in kinds}
+    indexes = {kind: _index(folder / kind) for kind in kinds}
     for kind in kinds:
-        missing = [stem for stem in stems if stem not in index[kind]]
+        missing = [stem for stem in stems if stem not in indexes[kind]]
         if missing:
             raise DataError(f"{folder / kind} lacks {few(missing)}")
-    files = [[index[kind][stem] for kind in kinds] for stem in stems]
+    files = [[indexes[kind][stem] for kind in kinds] for stem in stems]
     stored = cache / f"pairs-{_fingerprint(files, size)}.npz" if cache else None
     if stored and stored.exists():
         with np.load(stored, allow_pickle=False) as arrays:
@@ -105,11 +104,20 @@ def load_pairs(folder: Path, stems: Sequence[str], size: int, with_depth: bool, 
     return Pairs(tuple(stems), arrays["inputs"], arrays["targets"], arrays.get("depths"))
 
 
-def _load(paths: Sequence[Path], size: int) -> list[Pixels]:
+def read_square(path: Path, size: int) -> Pixels:
+    """Reads one picture, resized to a square (bicubic, antialiased)."""
+    return _square(_read(path), size)
+
+
+def _read(path: Path) -> Pixels:
     try:
-        pictures = [images.read_rgb8(path) for path in paths]
+        return images.read_rgb8(path)
     except PicUieError as error:
         raise DataError(str(error)) from error
+
+
+def _load(paths: Sequence[Path], size: int) -> list[Pixels]:
+    pictures = [_read(path) for path in paths]
     shape = pictures[0].shape
     for path, picture in zip(paths, pictures, strict=True):
         if picture.shape != shape:
@@ -127,17 +135,10 @@ def _square(picture: Pixels, size: int) -> Pixels:
     return np.asarray(Image.fromarray(picture).resize((size, size), Image.Resampling.BICUBIC))
 
 
-def _index(folder: Path) -> dict[str, Path]:
+def _index(folder: Path) -> Index:
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder: a data set has input/, target/ and, for the depth loss, depth/")
-    found: dict[str, Path] = {}
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or not path.is_file():
-            continue
-        if path.stem in found:
-            raise DataError(f"{folder} has two pictures of one name: {found[path.stem].name} and {path.name}")
-        found[path.stem] = path
-    return found
+    return index(folder)
 
 
 def _fingerprint(files: Sequence[Sequence[Path]], size: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from pic_uie.model import PicUie
 from pic_uie.training.augmentation import Batch
@@ -24,8 +24,10 @@ class Teachers(nn.Module):
         """Fills in the targets that are missing."""
         if not batch.unanswered:
             return batch
-        inputs = batch.inputs[batch.unanswered]
-        answers = torch.stack([teacher(inputs)[0] for teacher in self.teachers]).mean(dim=0)
         targets = batch.targets.clone()
-        targets[batch.unanswered] = answers
+        targets[batch.unanswered] = self.pictures(batch.inputs[batch.unanswered]).mean(dim=0)
         return batch._replace(targets=targets)
+
+    def pictures(self, inputs: Tensor) -> Tensor:
+        """Returns what each teacher makes of the inputs: (teachers, B, 3, H, W)."""
+        return torch.stack([teacher(inputs)[0] for teacher in self.teachers])

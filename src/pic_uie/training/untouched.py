@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
+from itertools import accumulate
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from pic_uie.training.config import UntouchedKinds
+
 LEVEL = 1.0 / 255.0
 GAMMA = 2.2
 
 
-def untouched(reference: Tensor, rng: np.random.Generator) -> tuple[Tensor, bool]:
-    """Makes a picture that should stay as it is out of the reference of a pair.
+def untouched(reference: Tensor, kinds: UntouchedKinds, rng: np.random.Generator) -> tuple[Tensor, bool]:
+    """Makes an identity sample, a picture that should not change, out of the reference of a pair.
 
     Returns:
         The picture, (3, S, S) in steps of 8 bits, and whether the pair's depth map still belongs to it.
     """
-    draw = rng.random()
-    if draw < 0.1:
+    shares = [getattr(kinds, entry.name) for entry in fields(kinds)]
+    draw = rng.random() * sum(shares)
+    good, land, dark, plain, _ = accumulate(shares)
+    if draw < good:
         return reference, True
-    if draw < 0.5:
+    if draw < land:
         picture = _from_land(reference, rng)
-    elif draw < 0.7:
+    elif draw < dark:
         picture = _dark(_from_land(reference, rng) if rng.random() < 0.5 else reference, rng)
-    else:
+    elif draw < plain:
         picture = _plain(reference.shape, rng)
-    return picture.div(LEVEL).round().mul(LEVEL).clamp(0.0, 1.0), draw < 0.7
+    else:
+        picture = _grey(reference.shape, rng)
+    return picture.div(LEVEL).round().mul(LEVEL).clamp(0.0, 1.0), draw < dark
 
 
 def _from_land(reference: Tensor, rng: np.random.Generator) -> Tensor:
@@ -53,6 +61,18 @@ def _plain(shape: torch.Size, rng: np.random.Generator) -> Tensor:
     fade = torch.linspace(0.0, share, shape[-1])
     plain = (start + fade * (end - start)).expand(shape)
     return plain + _noise(shape, rng) if rng.random() < 0.7 else plain
+
+
+def _grey(shape: torch.Size, rng: np.random.Generator) -> Tensor:
+    """One grey; half of them a white sheet, lit from one side by up to a tenth more and hardly tinted."""
+    if rng.random() < 0.5:
+        plain = torch.full(shape, float(np.clip(rng.uniform(-0.2, 1.2), 0.0, 1.0)))
+    else:
+        sheet = 1.0 - 0.2 * rng.random() ** 2 - rng.uniform(0.0, 0.02, 3)
+        light = torch.linspace(1.0, 1.0 - rng.uniform(0.0, 0.1), shape[-1])
+        plain = (torch.tensor(sheet, dtype=torch.float32)[:, None, None] * light).expand(shape)
+        plain = plain if rng.random() < 0.5 else torch.ones(shape)
+    return plain + _noise(shape, rng) if rng.random() < 0.5 else plain
 
 
 def _colour(rng: np.random.Generator) -> Tensor:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from pic_uie.model import PicUie
 from pic_uie.model.predictor import make_thumbnail
@@ -27,9 +27,9 @@ class Quality(NamedTuple):
 
 
 @torch.no_grad()
-def validate(model: PicUie, pairs: Pairs, batch: int = 8) -> Quality:
+def validate(model: nn.Module, pairs: Pairs, batch: int = 8) -> Quality:
     """Measures PSNR and SSIM over all pairs."""
-    trainee = Trainee(model)
+    trainee = Trainee(model.eval())
     device = next(model.parameters()).device
     psnr, ssim, correlation = [], [], []
     for start in range(0, len(pairs), batch):
@@ -47,11 +47,11 @@ def validate(model: PicUie, pairs: Pairs, batch: int = 8) -> Quality:
 
 
 @torch.no_grad()
-def sample_sheet(model: PicUie, pairs: Pairs, rows: int = 4) -> NDArray[np.uint8]:
+def sample_sheet(model: nn.Module, pairs: Pairs, rows: int = 4) -> NDArray[np.uint8]:
     """Input, result and target of the first pictures side by side: (rows · S, 3 · S, 3)."""
     device = next(model.parameters()).device
     inputs, targets = (planes(array[:rows], device) for array in (pairs.inputs, pairs.targets))
-    enhanced, _ = Trainee(model)(inputs)
+    enhanced, _ = Trainee(model.eval())(inputs)
     sheet = torch.cat([torch.cat(list(row), dim=2) for row in zip(inputs, enhanced, targets, strict=True)], dim=1)
     pixels: NDArray[np.uint8] = (sheet * 255.0).round().byte().permute(1, 2, 0).cpu().numpy()
     return pixels

@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 from pic_uie.config import ModelConfig
 from pic_uie.errors import ConfigError, WeightsError
 from pic_uie.files import atomic_write
-from pic_uie.typed_yaml import from_mapping
+from pic_uie.typed import from_mapping
 from pic_uie.weights.layout import parameter_shapes
 
 FORMAT = "pic-uie-weights-1"
+BASELINE_FORMAT = "pic-uie-baseline-1"  # of the systems that the paper compares with
 HEADER = "pic-uie"
 DEFAULT_PATH = Path(__file__).with_name("pic_uie.safetensors")
 MAX_BYTES = 64 << 20  # the widest model of the paper is 2 MB; anything larger is not ours
+_HEADER_BYTES = 1 << 20
 
 Parameters = dict[str, NDArray[np.float32]]
 
@@ -78,6 +80,16 @@ def load(path: str | Path = DEFAULT_PATH) -> Weights:
     return Weights(config, parameters, sha256)
 
 
+def format_of(path: str | Path) -> str | None:
+    """Returns the format that a weights file names, without reading its parameters; None for anything else."""
+    try:
+        with safetensors.safe_open(str(path), framework="numpy") as file:
+            found = read_header(file.metadata()).get("format")
+    except (OSError, safetensors.SafetensorError, TypeError, ValueError):
+        return None
+    return found if isinstance(found, str) else None
+
+
 def save(path: str | Path, config: ModelConfig, parameters: Mapping[str, NDArray[np.float32]]) -> Weights:
     """Checks and writes weights; an existing file is replaced in one step or not at all."""
     contiguous = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in sorted(parameters.items())}
@@ -115,6 +127,12 @@ def digest(config: ModelConfig, parameters: Mapping[str, NDArray[np.float32]]) -
     return sha256.hexdigest()
 
 
+def flatten(weights: Weights) -> bytes:
+    """Returns every parameter one after the other, as native/wasm.cpp reads them: little-endian, in layout's order."""
+    shapes = parameter_shapes(weights.config)
+    return b"".join(np.ascontiguousarray(weights.parameters[name], "<f4").tobytes() for name in shapes)
+
+
 def make_header(**facts: Any) -> dict[str, str]:
     """Returns safetensors metadata: one entry, since the order of several would differ from file to file."""
     return {HEADER: json.dumps(facts, sort_keys=True)}
@@ -122,9 +140,10 @@ def make_header(**facts: Any) -> dict[str, str]:
 
 def read_header(metadata: dict[str, str] | None) -> dict[str, Any]:
     """Reads what `make_header` made; empty if it is not there."""
+    text = (metadata or {}).get(HEADER, "{}")
     try:
-        header = json.loads((metadata or {}).get(HEADER, "{}"))
-    except json.JSONDecodeError:
+        header = json.loads(text) if len(text) <= _HEADER_BYTES else {}
+    except (ValueError, RecursionError):  # no JSON, numbers of thousands of digits, lists in lists without end
         return {}
     return header if isinstance(header, dict) else {}
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from metric_vectors import A, B, C, E, F
 from skimage.color import deltaE_ciede2000, rgb2lab
 
+from helpers.metric_vectors import A, B, C, E, F
 from pic_uie.evaluation.metrics import ciede2000
 from pic_uie.evaluation.metrics.ciede2000 import delta_e00, lab
 

@@ -4,8 +4,8 @@ import importlib
 
 import numpy as np
 import pytest
-from metric_vectors import B, C
 
+from helpers.metric_vectors import B, C
 from pic_uie.evaluation import assets
 from pic_uie.evaluation.metrics import lpips as lpips_function
 from pic_uie.evaluation.metrics.lpips import LAYERS, SCALE, SHIFT

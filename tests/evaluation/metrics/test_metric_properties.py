@@ -5,10 +5,10 @@ import math
 import cv2
 import numpy as np
 import pytest
-from metric_vectors import PICTURES, A, B, C, D, E, F
 from skimage.measure import shannon_entropy
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio, structural_similarity
 
+from helpers.metric_vectors import PICTURES, A, B, C, D, E, F
 from pic_uie.errors import ConfigError
 from pic_uie.evaluation.metrics import (
     METRICS,

@@ -1,8 +1,8 @@
 """The values published with the definitions."""
 
 import pytest
-from metric_vectors import PICTURES
 
+from helpers.metric_vectors import PICTURES
 from pic_uie.evaluation.metrics import entropy, lpips, niqe, pcqi, psnr, ssim, uciqe, uiqm
 from pic_uie.evaluation.metrics.uiqm import uicm, uiconm, uism
 

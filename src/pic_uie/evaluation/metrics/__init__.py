@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pic_uie.errors import ConfigError, did_you_mean
@@ -74,6 +75,13 @@ METRICS: dict[str, Metric] = {
     "uciqe": Metric("UCIQE", uciqe, True, 4, False),
     "niqe": Metric("NIQE", niqe, False, 3, False, NIQE_PRISTINE),
     "entropy": Metric("Entropy", entropy, True, 3, False),
+    # the same metrics as others publish them: never comparable with the plain ones, hence names of their own
+    "uiqm:block-10": Metric("UIQM, blocks of 10", partial(uiqm, block=10), True, 3, False),
+    "uiqm:blue-0.114": Metric("UIQM, blue 0.114", partial(uiqm, blue=0.114), True, 3, False),
+    "uciqe:matlab": Metric("UCIQE, MATLAB", partial(uciqe, convention="matlab"), True, 4, False),
+    "uciqe:lab-units": Metric("UCIQE, Lab units", partial(uciqe, convention="lab-units"), True, 2, False),
+    "niqe:y": Metric("NIQE, video luma", partial(niqe, plane="y"), False, 3, False, NIQE_PRISTINE),
+    "entropy:channels": Metric("Entropy, per channel", partial(entropy, per_channel=True), True, 3, False),
 }
 
 

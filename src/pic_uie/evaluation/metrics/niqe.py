@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +18,21 @@ from pic_uie.evaluation.metrics.pictures import Picture, Plane, check_picture, o
 
 BLOCK = 96
 SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))  # (rows, columns), cyclic within the block
+LUMA = {  # offset, and weights of red, green and blue
+    "grey": (0.0, (0.299, 0.587, 0.114)),
+    "y": (16.0, (65.481 / 255, 128.553 / 255, 24.966 / 255)),
+}
 Vector = NDArray[np.float64]
 
 
-def niqe(img: Picture, assets: str | Path | None = None) -> float:
+def niqe(img: Picture, assets: str | Path | None = None, *, plane: Literal["grey", "y"] = "grey") -> float:
     """Returns the NIQE distance; lower = more natural.
 
     Args:
         img: uint8 RGB, at least 96x96.
         assets: Folder of `niqe_pris_params.npz`; the environment variable PIC_UIE_ASSETS where not given.
+        plane: What is measured: `grey` (0 to 255) or `y`, the luma of digital video (16 to 235), which BasicSR and
+            pyiqa take where nothing else is said.
 
     Raises:
         ValueError: A picture without any texture, whose statistics are undefined.
@@ -33,10 +40,10 @@ def niqe(img: Picture, assets: str | Path | None = None) -> float:
     check_picture(img, smallest=BLOCK)
     pristine = {name: array.astype(np.float64) for name, array in load(NIQE_PRISTINE, assets).items()}
     window = pristine["gaussian_window"]
-    plane = np.round(img @ np.array([0.299, 0.587, 0.114]))
-    height, width = (side - side % BLOCK for side in plane.shape)
-    plane = plane[:height, :width]
-    scales = (_block_features(plane, window, BLOCK), _block_features(_half(plane), window, BLOCK // 2))
+    luma = _luma(img, plane)
+    height, width = (side - side % BLOCK for side in luma.shape)
+    luma = luma[:height, :width]
+    scales = (_block_features(luma, window, BLOCK), _block_features(_half(luma), window, BLOCK // 2))
     features = np.concatenate(scales, axis=1)  # (blocks, 36)
     textured = features[~np.isnan(features).any(axis=1)]
     if len(textured) < 2:
@@ -44,6 +51,14 @@ def niqe(img: Picture, assets: str | Path | None = None) -> float:
     covariance = (pristine["cov_pris_param"] + np.cov(textured, rowvar=False)) / 2
     distance = pristine["mu_pris_param"][0] - np.nanmean(features, axis=0)
     return math.sqrt(float(distance @ np.linalg.pinv(covariance) @ distance))
+
+
+def _luma(img: Picture, plane: str) -> Plane:
+    if plane not in LUMA:
+        raise ValueError(f"unknown plane {plane!r}: {' or '.join(LUMA)}")
+    offset, weights = LUMA[plane]
+    luma: Plane = np.round(offset + img @ np.array(weights))
+    return luma
 
 
 def _block_features(plane: Plane, window: Plane, side: int) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ C2 = 0.03**2
 
 
 def ssim(pred: Picture, ref: Picture) -> float:
-    """Returns the mean SSIM over pixels and channels, at most 1; the same as `pytorch_msssim.ssim`."""
+    """Returns the mean SSIM over pixels and channels, at most 1; within 1e-5 of `pytorch_msssim.ssim`."""
     check_pair(pred, ref, smallest=WINDOW)
     x, y = pred / 255.0, ref / 255.0
     mean_x, mean_y = local_mean(x), local_mean(y)  # (H - 10, W - 10, 3)

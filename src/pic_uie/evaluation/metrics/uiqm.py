@@ -12,14 +12,22 @@ from pic_uie.evaluation.metrics.pictures import Picture, Plane, check_picture, o
 COLOURFULNESS_WEIGHT = 0.0282
 SHARPNESS_WEIGHT = 0.2953
 CONTRAST_WEIGHT = 3.5753
-CHANNEL_WEIGHTS = (0.299, 0.587, 0.144)  # 0.144, not 0.114: the field's habit, kept so that numbers compare
+CHANNEL_WEIGHTS = (0.299, 0.587)  # of red and green in the sharpness
+BLUE = 0.144  # not 0.114: the field's habit, kept so that numbers compare
 BLOCK = 8
 TRIM = 0.1
 
 
-def uiqm(img: Picture) -> float:
-    """Returns 0.0282·UICM + 0.2953·UISM + 3.5753·UIConM; higher = better."""
-    return COLOURFULNESS_WEIGHT * uicm(img) + SHARPNESS_WEIGHT * uism(img) + CONTRAST_WEIGHT * uiconm(img)
+def uiqm(img: Picture, *, block: int = BLOCK, blue: float = BLUE) -> float:
+    """Returns 0.0282·UICM + 0.2953·UISM + 3.5753·UIConM; higher = better.
+
+    Args:
+        img: uint8 RGB.
+        block: Side of the blocks of sharpness and contrast. Published code has 8 or 10.
+        blue: Weight of blue in the sharpness. Most published code has 0.144, some the 0.114 of grey.
+    """
+    sharpness, contrast = uism(img, block=block, blue=blue), uiconm(img, block=block)
+    return COLOURFULNESS_WEIGHT * uicm(img) + SHARPNESS_WEIGHT * sharpness + CONTRAST_WEIGHT * contrast
 
 
 def uicm(img: Picture) -> float:
@@ -31,17 +39,18 @@ def uicm(img: Picture) -> float:
     return -0.0268 * math.hypot(mean_rg, mean_yb) + 0.1586 * math.sqrt(variance_rg + variance_yb)
 
 
-def uism(img: Picture) -> float:
+def uism(img: Picture, *, block: int = BLOCK, blue: float = BLUE) -> float:
     """Returns the sharpness: the block contrast (EME) of each channel's edges."""
-    check_picture(img, smallest=BLOCK)
-    return sum(weight * _eme(_edges(img[..., i])) for i, weight in enumerate(CHANNEL_WEIGHTS))
+    check_picture(img, smallest=block)
+    weights = (*CHANNEL_WEIGHTS, blue)
+    return sum(weight * _eme(_edges(img[..., i]), block) for i, weight in enumerate(weights))
 
 
-def uiconm(img: Picture) -> float:
-    """Returns the contrast: the mean over 8x8x3 blocks of -m·ln(m), m = (max-min)/(max+min)."""
-    check_picture(img, smallest=BLOCK)
-    high = _blocks(img.max(axis=2)).max(axis=(1, 3)).astype(np.float64)
-    low = _blocks(img.min(axis=2)).min(axis=(1, 3)).astype(np.float64)
+def uiconm(img: Picture, *, block: int = BLOCK) -> float:
+    """Returns the contrast: the mean over square blocks of all channels of -m·ln(m), m = (max-min)/(max+min)."""
+    check_picture(img, smallest=block)
+    high = _blocks(img.max(axis=2), block).max(axis=(1, 3)).astype(np.float64)
+    low = _blocks(img.min(axis=2), block).min(axis=(1, 3)).astype(np.float64)
     top, bottom = high - low, high + low
     michelson = np.divide(top, bottom, out=np.ones_like(top), where=top > 0)  # m = 1 contributes -1·ln(1) = 0
     return float(-np.mean(michelson * np.log(michelson))) + 0.0
@@ -68,14 +77,14 @@ def _edges(channel: NDArray[np.uint8]) -> Plane:
     return magnitude * (255.0 / peak) * plane if peak else magnitude
 
 
-def _eme(plane: Plane) -> float:
-    blocks = _blocks(plane)
+def _eme(plane: Plane, block: int) -> float:
+    blocks = _blocks(plane, block)
     high, low = blocks.max(axis=(1, 3)), blocks.min(axis=(1, 3))
     ratio = np.divide(high, low, out=np.ones_like(high), where=low > 0)  # blocks that touch 0 contribute ln(1) = 0
     return 2.0 * float(np.mean(np.log(ratio)))
 
 
-def _blocks(plane: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Returns the whole 8x8 blocks as a view (rows, 8, columns, 8); what is left at the right and bottom is dropped."""
-    rows, columns = plane.shape[0] // BLOCK, plane.shape[1] // BLOCK
-    return plane[: rows * BLOCK, : columns * BLOCK].reshape(rows, BLOCK, columns, BLOCK)
+def _blocks(plane: NDArray[np.generic], side: int) -> NDArray[np.generic]:
+    """Returns the whole blocks as a view (rows, side, columns, side); what is left at right and bottom is dropped."""
+    rows, columns = plane.shape[0] // side, plane.shape[1] // side
+    return plane[: rows * side, : columns * side].reshape(rows, side, columns, side)

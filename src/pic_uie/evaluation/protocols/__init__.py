@@ -16,10 +16,11 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class PaperColumn:
-    """Where the paper reports this protocol: a table and the group of columns in it."""
+    """Where the paper reports this protocol: a table, the group of columns in it, and the size it was scored at."""
 
     table: str
     column: str
+    resize: Resize = "paper-256"
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def load(name_or_file: str) -> Protocol:
     path = Path(name_or_file)
     if path.suffix not in (".yaml", ".yml"):
         hint = did_you_mean(name_or_file, known())
-        raise ConfigError(f"unknown protocol {name_or_file!r}: {hint} (one's own is a .yaml file)")
+        raise ConfigError(f"unknown protocol {name_or_file!r}: {hint} (for your own, name a .yaml file)")
     protocol = load_yaml(Protocol, path)
     if protocol.list is not None:
         protocol = replace(protocol, list=str(path.parent / protocol.list))

@@ -1,0 +1,1 @@
+"""Speed and cost of this machine, beside the paper's figures."""

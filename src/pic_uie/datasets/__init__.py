@@ -1,0 +1,1 @@
+"""Data sets that the field shares: the known test lists, and folders as they are published."""

@@ -1,0 +1,1 @@
+"""Depth maps of pictures by a monocular network, for the depth term of training."""

@@ -1,0 +1,83 @@
+"""Which row the paper finds better than which, and whether ours agree."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pic_uie.evaluation.compare import Difference
+from pic_uie.evaluation.metrics import METRICS
+from pic_uie.paper import tables as paper
+
+WITHIN = "within the noise"
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """One claim: in this column, `better` beats `worse` by this margin (None: the paper says so in words only)."""
+
+    column: str
+    metric: str
+    better: str
+    worse: str
+    margin: float | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An ordering with ours beside it.
+
+    Attributes:
+        ordering: The paper's.
+        margin: Ours, positive where the order is the paper's; None where a row is missing.
+        clear: Whether the 95 % interval of the paired difference over pictures leaves out 0.
+        reach: What two seeds of equal rows may differ by, in 95 of 100 cases; None where no row has several seeds.
+    """
+
+    ordering: Ordering
+    margin: float | None
+    clear: bool = False
+    reach: float | None = None
+
+    @property
+    def word(self) -> str:
+        """What a reader sees: an ordering must rise above the noise of the pictures and, where known, of the seeds."""
+        if self.margin is None:
+            return "not measured"
+        if self.margin == 0.0:
+            return "tied"
+        if not self.clear or (self.reach is not None and abs(self.margin) <= self.reach):
+            return WITHIN
+        return "holds" if self.margin > 0 else "reversed"
+
+
+def published(table: paper.Table, column: str, metrics: tuple[str, ...]) -> list[Ordering]:
+    """Returns every ordering of two rows that the paper's figures or words state in a column, largest margin first."""
+    found = []
+    for metric in metrics:
+        values = {row.name: row.group(column).get(metric) for row in table.rows}
+        sign = 1.0 if METRICS[metric].higher_is_better else -1.0
+        for one, two in itertools.combinations(values, 2):
+            a, b = values[one], values[two]
+            if a is None or b is None or a == b:
+                continue
+            better, worse = (one, two) if sign * (a - b) > 0 else (two, one)
+            found.append(Ordering(column, metric, better, worse, abs(a - b)))
+    known = {(ordering.metric, ordering.better, ordering.worse) for ordering in found}
+    for stated in table.orderings:
+        if column in stated.columns and stated.metric in metrics:
+            for worse in stated.worse:
+                if (stated.metric, stated.better, worse) not in known:
+                    found.append(Ordering(column, stated.metric, stated.better, worse, None))
+    return sorted(found, key=lambda ordering: -(ordering.margin or 0.0))
+
+
+def judge(ordering: Ordering, differences: Mapping[str, Difference] | None, reach: float | None = None) -> Verdict:
+    """Judges by the differences `better` minus `worse` on the same pictures, None where one of them is missing."""
+    if differences is None or ordering.metric not in differences:
+        return Verdict(ordering, None)
+    difference = differences[ordering.metric]
+    sign = 1.0 if METRICS[ordering.metric].higher_is_better else -1.0
+    margin = sign * (difference.mean_b - difference.mean_a)
+    return Verdict(ordering, margin, difference.low > 0 or difference.high < 0, reach)

@@ -1,0 +1,1 @@
+"""Streams ↔ frames: demux, temporal, pipeline, mux. PyAV (the extra `video`) decodes and encodes."""

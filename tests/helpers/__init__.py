@@ -1,0 +1,1 @@
+"""What several tests share: files, pictures, engines and the command."""

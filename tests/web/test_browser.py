@@ -1,0 +1,158 @@
+"""The page itself: doors, keys, sizes, offline, without isolation, accessible."""
+
+import base64
+
+import pytest
+from PIL import Image
+
+from helpers.scenes import scene, write
+
+DROP = """([name, data, type]) => {
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], name, { type }));
+    for (const kind of ["dragover", "drop"])
+        document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+}"""
+
+
+def test_a_dropped_picture_opens(visit, tmp_path):
+    page = visit()
+    data = write(tmp_path / "reef.png", scene(200, 150, 3)).read_bytes()
+    page.page.evaluate(DROP, ["reef.png", base64.b64encode(data).decode(), "image/png"])
+    page.message("reef.png is open.")
+
+
+PASTE = """([name, data, type]) => {
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], name, { type }));
+    document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: transfer, bubbles: true }));
+}"""
+
+
+def test_a_pasted_picture_opens(visit, tmp_path):
+    page = visit()
+    data = write(tmp_path / "reef.png", scene(200, 150, 3)).read_bytes()
+    page.page.evaluate(PASTE, ["image.png", base64.b64encode(data).decode(), "image/png"])
+    page.message("image.png is open.")
+
+
+def test_the_example_opens(visit):
+    page = visit()
+    page.page.click("#example")
+    page.message("example.jpg is open.")
+
+
+@pytest.mark.parametrize("suffix", ["webp", "gif", "avif", "bmp"])
+def test_other_formats_open_and_become_jpegs(visit, tmp_path, suffix):
+    page = visit()
+    page.open(write(tmp_path / f"reef.{suffix}", scene(200, 150, 3)))
+    assert ("not carried over" in page.page.inner_text("#notes")) == (suffix in ("gif", "bmp"))
+    result, name = page.download("#save-one", tmp_path / "result.jpg")
+    assert name == "reef_enhanced.jpg"
+    assert Image.open(result).size == (200, 150)
+
+
+def test_an_animation_is_reported(visit, tmp_path):
+    frames = [Image.fromarray(scene(60, 40, 3, i)) for i in range(3)]
+    frames[0].save(tmp_path / "moving.gif", save_all=True, append_images=frames[1:])
+    page = visit()
+    page.open(tmp_path / "moving.gif")
+    assert "first picture of the animation" in page.page.inner_text("#notes")
+
+
+def test_a_folder_opens_without_what_is_no_picture(visit, tmp_path):
+    folder = tmp_path / "dive"
+    folder.mkdir()
+    for i in range(3):
+        write(folder / f"{i}.png", scene(60, 40, 3, i))
+    (folder / "notes.txt").write_text("no picture")
+    page = visit()
+    page.page.set_input_files("#folder", str(folder))
+    page.message("is open.")
+    assert page.page.locator("#strip li").count() == 3
+
+
+def test_the_line_and_the_zoom_follow_keys_and_pointer(visit, tmp_path):
+    page = visit(viewport={"width": 1000, "height": 700})
+    page.open(write(tmp_path / "reef.png", scene(2400, 1600, 3)))
+    handle = page.page.locator("two-up .handle")
+    handle.focus()
+    page.page.keyboard.press("End")
+    assert handle.get_attribute("aria-valuenow") == "100"
+    page.page.keyboard.press("ArrowLeft")
+    assert handle.get_attribute("aria-valuenow") == "98"
+    box = page.page.locator("two-up").bounding_box()
+    page.page.mouse.move(box["x"] + box["width"] * 0.98, box["y"] + 40)
+    page.page.mouse.down()
+    page.page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 40, steps=4)
+    page.page.mouse.up()
+    assert abs(int(handle.get_attribute("aria-valuenow")) - 25) <= 2
+    page.page.click("#zoom-actual")
+    assert page.page.inner_text("#zoom-value") == "100 %"
+    page.page.wait_for_selector("#viewer[data-part]")  # the sharp part
+    page.page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.page.mouse.wheel(0, -300)
+    page.page.wait_for_selector("#zoom-value:not(:text-is('100 %'))")
+    page.page.locator("two-up").focus()
+    page.page.keyboard.press("0")
+    assert int(page.page.inner_text("#zoom-value").split()[0]) < 100
+
+
+def test_sliders_change_what_is_seen(visit, tmp_path):
+    page = visit()
+    page.open(write(tmp_path / "reef.png", scene(400, 300, 3)))
+    full = page.page.locator("two-up").screenshot()
+    page.set(strength=0)
+    page.page.wait_for_timeout(800)
+    none = page.page.locator("two-up").screenshot()
+    assert full != none
+    page.page.click("#reset")
+    assert page.page.input_value("#strength") == "100"
+
+
+def test_it_works_without_a_network(visit, tmp_path):
+    page = visit()
+    page.page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    page.context.set_offline(True)
+    page.load()
+    page.open(write(tmp_path / "reef.png", scene(200, 150, 3)))
+    page.download("#save-one", tmp_path / "result.png")
+    assert Image.open(tmp_path / "result.png").size == (200, 150)
+
+
+def test_a_host_without_headers_is_enough(visit, plain_host, tmp_path):
+    page = visit(plain_host)
+    assert page.page.get_attribute("body", "data-ready") == "1"
+    page.open(write(tmp_path / "reef.png", scene(200, 150, 3)))
+    page.download("#save-one", tmp_path / "one.png")
+    page.page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    page.load()  # now by the service worker, which adds the headers
+    assert page.page.evaluate("crossOriginIsolated")
+    page.open(tmp_path / "reef.png")
+    page.download("#save-one", tmp_path / "many.png")
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "many.png").read_bytes()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_all_of_it(visit, axe, tmp_path, scheme):
+    phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "color_scheme": scheme}
+    page = visit(**phone)
+    for paths in ([], [write(tmp_path / "a.png", scene(300, 200, 3)), write(tmp_path / "b.png", scene(200, 300, 3))]):
+        if paths:
+            page.open(*paths)
+        assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.page.evaluate(axe)
+        found = page.page.evaluate("axe.run().then(({ violations }) => violations)")
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")] == []
+
+
+def test_no_word_is_missing(visit, built):
+    page = visit()
+    for attribute in ("text", "label", "title"):
+        keys = page.page.evaluate(
+            f"[...document.querySelectorAll('[data-{attribute}]')].map((e) => e.dataset.{attribute})"
+        )
+        words = (built / "strings.js").read_text()
+        assert [key for key in keys if f"{key}:" not in words] == []
