@@ -152,22 +152,28 @@ def test_sftp(sftp_shelf, survey, capsys, sftp_server):
 
 def test_sftp_connections_that_are_cut_are_made_anew(sftp_shelf, survey, sftp_server):
     arguments, expected = loaded_and_run(sftp_shelf, survey)
-    finished = threading.Event()
-
-    def trouble():
-        for _ in range(5):  # fewer than the attempts of one picture
-            if finished.wait(0.3):
-                break
-            sftp_server.cut()
-
-    cutting = threading.Thread(target=trouble)
-    cutting.start()
-    try:
-        assert enhance(*arguments, "-q", "--jobs", "1") == exit_codes.FAILED
-    finally:
-        finished.set()
-        cutting.join()
+    sftp_server.cut_at = range(25, 1000, 25)
+    assert enhance(*arguments, "-q") == exit_codes.FAILED
+    assert sftp_server.requests > 100
     assert {n: d for n, d in sftp_shelf.read("better").items() if not n.endswith(PART_SUFFIX)} == expected
+
+
+def test_sftp_survives_a_cut_at_every_request(sftp_server, survey):
+    data, arguments = sftp_server.root / "data", [f"{sftp_root(sftp_server)}/data/{name}" for name in ("raw", "better")]
+    make(data / "raw/deep/a.png", pixels=reef(24, 32, seed=0))
+    expected = (survey / "disk/00.png").read_bytes()
+
+    def requests(cut_at):
+        shutil.rmtree(data / "better", ignore_errors=True)
+        stores._opened.cache_clear()
+        sftp_server.requests, sftp_server.cut_at = 0, cut_at
+        assert enhance(arguments[0], "-o", arguments[1], "-q") == 0, f"cut at request {cut_at}"
+        assert (data / "better/deep/a.png").read_bytes() == expected
+        return sftp_server.requests
+
+    undisturbed = requests(())
+    for number in range(1, undisturbed + 1):
+        assert requests({number}) > number  # it was asked again
 
 
 def test_sftp_links_parts_and_folders_without_permission(sftp_shelf, survey, sftp_server, capsys):

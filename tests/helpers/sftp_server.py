@@ -1,5 +1,6 @@
 """An SFTP server on 127.0.0.1 for a folder of the tests, by paramiko's own server half."""
 
+import errno
 import os
 import socket
 import threading
@@ -11,10 +12,11 @@ USER, PASSWORD = "diver", "p@ss/word"
 
 
 class SftpServer:
-    """Serves `root` as the root of its files; counts connections, and can cut all of them."""
+    """Serves `root` as the root of its files; counts connections and requests, and can cut all connections."""
 
     def __init__(self, root):
         self.root, self.key, self.connections, self.seen = Path(root), paramiko.ECDSAKey.generate(), [], 0
+        self.requests, self.cut_at = 0, ()  # logins count as requests
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
 
@@ -27,6 +29,13 @@ class SftpServer:
         """Ends every connection, as a server that is started anew does."""
         for transport in self.connections:
             transport.close()
+
+    def request(self):
+        """Counts a request; those with a number in `cut_at` find every connection cut."""
+        self.requests += 1
+        if self.requests in self.cut_at:
+            self.cut()
+            raise ConnectionResetError(errno.ECONNRESET, "cut")
 
     def __enter__(self):
         threading.Thread(target=self._serve, daemon=True).start()
@@ -45,13 +54,17 @@ class SftpServer:
             self.seen += 1
             transport = paramiko.Transport(connection)
             transport.add_server_key(self.key)
-            transport.set_subsystem_handler("sftp", paramiko.SFTPServer, _Files, root=self.root)
-            transport.start_server(threading.Event(), _Door())
+            transport.set_subsystem_handler("sftp", paramiko.SFTPServer, _Files, self)
+            transport.start_server(threading.Event(), _Door(self))
             self.connections.append(transport)
 
 
 class _Door(paramiko.ServerInterface):
+    def __init__(self, server):
+        self.server = server
+
     def check_auth_password(self, username, password):
+        self.server.request()
         return paramiko.AUTH_SUCCESSFUL if (username, password) == (USER, PASSWORD) else paramiko.AUTH_FAILED
 
     def check_channel_request(self, kind, chanid):
@@ -63,6 +76,7 @@ def _answered(method):
 
     def answer(self, *arguments):
         try:
+            self.server.request()
             return method(self, *arguments)
         except OSError as error:
             return paramiko.SFTPServer.convert_errno(error.errno)
@@ -71,8 +85,8 @@ def _answered(method):
 
 
 class _Files(paramiko.SFTPServerInterface):
-    def __init__(self, server, root):
-        self.root = root
+    def __init__(self, channel, server):
+        self.server, self.root = server, server.root
 
     def _at(self, path):
         return self.root / path.lstrip("/")

@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 # Two minutes in all: longer than a store takes to recover from a burst, shorter than a person takes to wonder.
 _ATTEMPTS, _FIRST_WAIT, _LONGEST_WAIT = 9, 0.5, 30.0
+FIRST_ATTEMPTS = 3  # at the start of a run, where a wrong address is likelier than trouble
 _PERMANENT: tuple[type[Exception], ...] = (
     *(FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError),
     *(NotImplementedError, ValueError, TypeError, PicUieError),
@@ -102,7 +103,7 @@ class Remote:
         if self.writes_whole or self._url.is_web:
             return 0
         try:
-            return self._once(lambda: self._delete_parts(self._path(folder)))
+            return self._retrying(lambda: self._delete_parts(self._path(folder)))
         except (OSError, NotImplementedError):
             return 0
 
@@ -163,14 +164,14 @@ class Remote:
         except OSError as error:
             raise ImageError(f"cannot be read from the store: {reason(error)}") from error
 
-    def _retrying(self, call: Callable[[], T]) -> T:
+    def _retrying(self, call: Callable[[], T], attempts: int = _ATTEMPTS) -> T:
         """Calls, and calls again after a growing pause with some chance in it while the store has trouble.
 
         Raises:
             OSError: What the store said at last, or at once where trying again is no use.
             EnvironmentMissingError: There are no credentials.
         """
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(attempts):
             try:
                 return self._once(call)
             except _PERMANENT:
@@ -182,8 +183,8 @@ class Remote:
                         f"no credentials for {self._url.scheme}://; set them as its own tools take them "
                         "(environment variables, a profile or a role)"
                     ) from error
-                if attempt == _ATTEMPTS - 1:
-                    raise OSError(errno.EIO, f"{reason(error)} ({_ATTEMPTS} attempts)") from error
+                if attempt == attempts - 1:
+                    raise OSError(errno.EIO, f"{reason(error)} ({attempts} attempts)") from error
             wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
             wait *= random.uniform(0.5, 1.0)  # noqa: S311 (so that not all come back at once)
             if stores.interrupted.wait(wait):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from pic_uie.batch.remote import Remote, reason
+from pic_uie.batch.remote import FIRST_ATTEMPTS, Remote, reason
 from pic_uie.batch.urls import Url
 from pic_uie.errors import EnvironmentMissingError
 
@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 CONNECTIONS = 8  # from ten on, OpenSSH turns some away that knock at the same time
 _SECONDS = 30.0  # to wait for a server that says nothing
+_LOST_AT_LOGIN = {"EOF", "timeout"}  # paramiko calls a connection that breaks here a failed login as well
 _KNOWN_HOSTS = "/etc/ssh/ssh_known_hosts"
 
 
@@ -30,7 +31,7 @@ class Sftp(Remote):
         self._free = threading.Semaphore(CONNECTIONS)
         self._idle: list[_Connection] = []
         self._current = threading.local()
-        self._idle.append(_connect(url))  # what cannot be reached is reported before any work starts
+        self._retrying(lambda: None, FIRST_ATTEMPTS)  # what cannot be reached is reported before any work starts
 
     @property
     def _fs(self) -> Any:
@@ -39,11 +40,7 @@ class Sftp(Remote):
     def _once(self, call: Callable[[], T]) -> T:
         """Calls with a connection of the thread's own for the time; one that failed is not used again."""
         with self._free:
-            try:
-                connection = self._idle.pop()
-            except IndexError:
-                connection = _connect(self._url)
-            self._current.connection = connection
+            connection = self._current.connection = self._idle_one() or _connect(self._url)
             try:
                 result = call()
             except (FileNotFoundError, PermissionError):
@@ -54,6 +51,15 @@ class Sftp(Remote):
                 raise
             self._idle.append(connection)
             return result
+
+    def _idle_one(self) -> _Connection | None:
+        with contextlib.suppress(IndexError):  # another thread was faster
+            while self._idle:
+                connection = self._idle.pop()
+                if connection.is_alive:
+                    return connection
+                connection.close()
+        return None
 
     def _path(self, name: str) -> str:
         return f"/{name}"
@@ -68,6 +74,11 @@ class _Connection:
     def __init__(self, client: Any) -> None:
         self._client, self._files, self._folders = client, client.open_sftp(), set[str]()
         self._files.get_channel().settimeout(_SECONDS)
+
+    @property
+    def is_alive(self) -> bool:
+        transport = self._client.get_transport()
+        return transport is not None and bool(transport.is_active())
 
     def close(self) -> None:
         with contextlib.suppress(Exception):
@@ -157,6 +168,8 @@ def _connect(url: Url) -> _Connection:
         client.connect(str(parts.hostname), parts.port or 22, name, password, **waits)
         return _Connection(client)
     except paramiko.AuthenticationException as error:
+        if _LOST_AT_LOGIN.intersection(str(error).rstrip(".").split()):
+            raise OSError(reason(error)) from error
         raise EnvironmentMissingError(
             f"{url} refuses the login; give a user in the URL, and a key to ssh-agent or in ~/.ssh"
         ) from error
@@ -165,7 +178,7 @@ def _connect(url: Url) -> _Connection:
             f"{url} shows another key than the one in ~/.ssh/known_hosts: it may be another machine; "
             "ask its administrator"
         ) from error
-    except paramiko.SSHException as error:
+    except (paramiko.SSHException, EOFError) as error:
         if "known_hosts" in str(error):
             raise EnvironmentMissingError(
                 f"{url} is not in ~/.ssh/known_hosts; connect to it with ssh once, and check its key"
