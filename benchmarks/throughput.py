@@ -2,6 +2,7 @@
 
     python benchmarks/throughput.py --weights W.safetensors        # 200 JPEGs of 12 megapixels
     python benchmarks/throughput.py --beside OTHER/bin/python      # this version against another, in turns
+    python benchmarks/throughput.py --layer --count 40             # what the layer of stores costs on a disk
 
 Four measurements on the same files:
   codec    the command's own workers with an engine that does nothing: read, decode, encode, write
@@ -33,10 +34,12 @@ from pathlib import Path
 import numpy as np
 
 from pic_uie import Enhancer, __version__, images, synthetic
-from pic_uie.batch import workers
+from pic_uie.batch import results as disk
+from pic_uie.batch import stores, workers
 from pic_uie.batch.mapping import Job
 from pic_uie.batch.process import Settings, process
 from pic_uie.enhancer import default_threads
+from pic_uie.images.files import read_bytes
 
 HEIGHT, WIDTH = 3000, 4000
 QUALITY = 92
@@ -151,6 +154,43 @@ def compare(paths: list[Path], results: Path, other: str, rounds: int, weights: 
     )
 
 
+def compare_layer(paths: list[Path], results: Path, rounds: int) -> None:
+    """Prints what a file's way from disk to disk costs through the layer of stores and without it, in turns.
+
+    Only looking, reading and writing: a picture's other 100 ms would hide what is sought. The processor's time has no
+    waiting for the disk in it.
+    """
+    limit = images.MAX_PIXELS
+    ways = {
+        "stores": (
+            stores.state,
+            lambda path: stores.read(path, limit),
+            lambda path, data: stores.put(path, data, False),
+        ),
+        "disk": (disk.state, lambda path: read_bytes(path, limit), lambda path, data: disk.write(path, data, False)),
+    }
+    results.mkdir(parents=True, exist_ok=True)
+    spent: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    for number, path in enumerate(paths * rounds):
+        for name in sorted(ways, reverse=number % 2 == 0):
+            state, read, put = ways[name]
+            place = results / path.name
+            started = time.perf_counter(), time.thread_time()
+            state(place)
+            put(place, read(path))
+            spent[name].append((time.perf_counter() - started[0], time.thread_time() - started[1]))
+            place.unlink()
+    for column, kind in enumerate(("clock", "processor")):
+        with_layer, without = (np.array([one[column] for one in spent[name]]) * 1e6 for name in ("stores", "disk"))
+        differences = with_layer - without
+        chosen = np.random.default_rng(0).integers(0, len(differences), (2000, len(differences)))
+        low, high = np.quantile(np.median(differences[chosen], axis=1), (0.025, 0.975))
+        print(
+            f"{kind:<10}{np.median(with_layer):9.0f} us through stores, {np.median(without):9.0f} without, difference "
+            f"{np.median(differences):+.1f} us (95 % {low:+.1f} to {high:+.1f}) in the median of {len(differences)}"
+        )
+
+
 def cpu_seconds() -> float:
     """Processor time of this process and its children: what a busy machine disturbs least."""
     used = os.times()
@@ -199,7 +239,8 @@ def main() -> None:
     parser.add_argument("--weights", type=Path)
     parser.add_argument("--peer", type=int, default=3, help="pictures for the PyTorch loop; 0 leaves it out")
     parser.add_argument("--beside", metavar="PYTHON", help="compare with the command of another environment")
-    parser.add_argument("--rounds", type=int, default=5, help="of such a comparison")
+    parser.add_argument("--rounds", type=int, default=5, help="of a comparison")
+    parser.add_argument("--layer", action="store_true", help="compare reading and writing through stores and without")
     arguments, extra = parser.parse_known_args()
     cores = default_threads()
     print(f"pic-uie {__version__}, Python {platform.python_version()}, {platform.machine()}, {cores} cores")
@@ -210,7 +251,9 @@ def main() -> None:
         print(f"{len(paths)} JPEGs of {WIDTH} x {HEIGHT}, {size:.1f} MB each")
         results = root / "out"
         try:
-            if arguments.beside:
+            if arguments.layer:
+                compare_layer(paths, results, arguments.rounds)
+            elif arguments.beside:
                 compare(paths, results, arguments.beside, arguments.rounds, arguments.weights, extra)
             else:
                 measure(paths, results, cores, arguments.weights, arguments.peer, extra)
