@@ -164,13 +164,14 @@ class Remote:
         except OSError as error:
             raise ImageError(f"cannot be read from the store: {reason(error)}") from error
 
-    def _retrying(self, call: Callable[[], T], attempts: int = _ATTEMPTS) -> T:
+    def _retrying(self, call: Callable[[], T], attempts: int | None = None) -> T:
         """Calls, and calls again after a growing pause with some chance in it while the store has trouble.
 
         Raises:
             OSError: What the store said at last, or at once where trying again is no use.
             EnvironmentMissingError: There are no credentials.
         """
+        attempts = attempts or _ATTEMPTS
         for attempt in range(attempts):
             try:
                 return self._once(call)
