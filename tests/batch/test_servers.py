@@ -399,3 +399,24 @@ def test_no_paramiko(monkeypatch):
     monkeypatch.setitem(sys.modules, "paramiko", None)
     with pytest.raises(EnvironmentMissingError, match="pip install 'paramiko'"):
         opening.open_store("sftp://host")
+
+
+def test_a_store_that_never_answered_is_given_up_sooner(monkeypatch):
+    monkeypatch.setattr(remote, "_FIRST_WAIT", 0.0)
+
+    class Unreachable:
+        calls = 0
+
+        def cat_file(self, path):
+            self.calls += 1
+            if self.calls != 4:
+                raise ConnectionRefusedError(111, "Connection refused")
+            return b"here"
+
+    unreachable = Unreachable()
+    store = remote.Remote(unreachable, "", stores.Url("gs://x", ""))
+    with pytest.raises(ImageError, match=r"Connection refused \(3 attempts\)"):
+        store.read("a", None)
+    assert store.read("a", None) == b"here"
+    with pytest.raises(ImageError, match=r"Connection refused \(9 attempts\)"):
+        store.read("a", None)

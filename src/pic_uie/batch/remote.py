@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import random
+import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -20,7 +21,8 @@ T = TypeVar("T")
 
 # Two minutes in all: longer than a store takes to recover from a burst, shorter than a person takes to wonder.
 _ATTEMPTS, _FIRST_WAIT, _LONGEST_WAIT = 9, 0.5, 30.0
-FIRST_ATTEMPTS = 3  # at the start of a run, where a wrong address is likelier than trouble
+_FIRST_ATTEMPTS = 3  # to reach a store that never answered: a wrong address is likelier than trouble
+_NOT_REACHED = ("EndpointConnectionError", "ConnectTimeoutError", "ClientConnectorError", "NoValidConnectionsError")
 _PERMANENT: tuple[type[Exception], ...] = (
     *(FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError),
     *(NotImplementedError, ValueError, TypeError, PicUieError),
@@ -39,6 +41,7 @@ class Remote:
 
     def __init__(self, file_system: Any, base: str, url: Url) -> None:
         self._file_system, self._base, self._url = file_system, base.rstrip("/"), url
+        self._has_answered = False
 
     @property
     def _fs(self) -> Any:
@@ -164,17 +167,18 @@ class Remote:
         except OSError as error:
             raise ImageError(f"cannot be read from the store: {reason(error)}") from error
 
-    def _retrying(self, call: Callable[[], T], attempts: int | None = None) -> T:
+    def _retrying(self, call: Callable[[], T]) -> T:
         """Calls, and calls again after a growing pause with some chance in it while the store has trouble.
 
         Raises:
             OSError: What the store said at last, or at once where trying again is no use.
             EnvironmentMissingError: There are no credentials.
         """
-        attempts = attempts or _ATTEMPTS
-        for attempt in range(attempts):
+        for attempt in range(_ATTEMPTS):
             try:
-                return self._once(call)
+                result = self._once(call)
+                self._has_answered = True
+                return result
             except _PERMANENT:
                 raise
             except Exception as error:
@@ -184,7 +188,8 @@ class Remote:
                         f"no credentials for {self._url.scheme}://; set them as its own tools take them "
                         "(environment variables, a profile or a role)"
                     ) from error
-                if attempt == attempts - 1:
+                attempts = _ATTEMPTS if self._has_answered or not _is_unreachable(error) else _FIRST_ATTEMPTS
+                if attempt >= attempts - 1:
                     raise OSError(errno.EIO, f"{reason(error)} ({attempts} attempts)") from error
             wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
             wait *= random.uniform(0.5, 1.0)  # noqa: S311 (so that not all come back at once)
@@ -224,6 +229,10 @@ def _raise_refusal(error: Exception) -> None:
         raise OSError(errno.EINVAL, reason(error)) from error
 
 
+def _is_unreachable(error: Exception) -> bool:
+    return isinstance(error, ConnectionRefusedError | socket.gaierror) or type(error).__name__ in _NOT_REACHED
+
+
 def _status(error: Exception) -> int:
     """Returns HTTP's status, by whatever name a package gives it; 0 if there is none."""
     values = (getattr(error, name, None) for name in ("status", "status_code", "code"))
@@ -234,4 +243,4 @@ def reason(error: BaseException) -> str:
     """Says what a store said, in one line and without the addresses that it may quote."""
     words = getattr(error, "strerror", None) or str(error) or type(error).__name__
     line = " ".join(str(words).strip().partition("\n")[0].split())
-    return " ".join(word for word in line.split(" ") if "://" not in word)[:200]
+    return " ".join(word for word in line.split(" ") if "://" not in word)[:200].rstrip(" :")

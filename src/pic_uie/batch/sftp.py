@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from pic_uie.batch.remote import FIRST_ATTEMPTS, Remote, reason
+from pic_uie.batch.remote import Remote, reason
 from pic_uie.batch.urls import Url
 from pic_uie.errors import EnvironmentMissingError
 
@@ -31,7 +31,7 @@ class Sftp(Remote):
         self._free = threading.Semaphore(CONNECTIONS)
         self._idle: list[_Connection] = []
         self._current = threading.local()
-        self._retrying(lambda: None, FIRST_ATTEMPTS)  # what cannot be reached is reported before any work starts
+        self._retrying(lambda: None)  # what cannot be reached is reported before any work starts
 
     @property
     def _fs(self) -> Any:
