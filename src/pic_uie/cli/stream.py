@@ -8,26 +8,25 @@ import queue
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pic_uie.arguments import Pixels
+from pic_uie.arguments import Array
 from pic_uie.cli import exit_codes
 from pic_uie.cli.options import add_strengths, add_threads, add_weights, strengths
 from pic_uie.cli.streams import drop_output, say
 from pic_uie.enhancer import Enhancer
 from pic_uie.errors import ConfigError, VideoError
+from pic_uie.video.handover import POLL_SECONDS, put, taken
 from pic_uie.video.temporal import Causal
 from pic_uie.yuv import LUMA_WEIGHTS, Matrix, Yuv
 
 PIXELS = ("yuv420p", "nv12", "rgb24")
 _HD_LINES = 720
 _MAX_SIDE = 16384
-_POLL_SECONDS = 0.1
-
 _PIPE_BYTES = 1 << 20
 
 Frame = NDArray[np.uint8]
@@ -87,7 +86,7 @@ def enhancer_of(arguments: argparse.Namespace) -> Callable[[Frame], None]:
     return enhance
 
 
-def viewer(width: int, height: int, pixels: str, matrix: str, full_range: bool) -> Callable[[Frame], Pixels | Yuv]:
+def viewer(width: int, height: int, pixels: str, matrix: str, full_range: bool) -> Callable[[Frame], Array | Yuv]:
     """Returns what makes a picture of the bytes of a frame, without copying."""
     if pixels == "rgb24":
         return lambda frame: frame.reshape(height, width, 3)
@@ -127,15 +126,15 @@ def pump(source: IO[bytes], target: IO[bytes], size: int, enhance: Callable[[Fra
     count = 0
     try:
         try:
-            for frame in _taken(frames, stop):
+            for frame in taken(frames, stop):
                 enhance(frame)
-                _put(done, frame, stop)
+                put(done, frame, stop)
                 count += 1
         except (VideoError, OSError) as error:  # what was enhanced before is still written
             failures.append(error)
-        _put(done, None, stop)
+        put(done, None, stop)
         while writer.is_alive():
-            writer.join(_POLL_SECONDS)
+            writer.join(POLL_SECONDS)
     finally:
         stop.set()
     if failures:
@@ -153,38 +152,16 @@ def _widen(descriptor: int) -> None:
         return
 
 
-def _put(items: Frames, item: Frame | BaseException | None, stop: threading.Event) -> None:
-    while not stop.is_set():
-        try:
-            items.put(item, timeout=_POLL_SECONDS)
-            return
-        except queue.Full:
-            continue
-
-
 def _write(descriptor: int, done: Frames, failures: list[BaseException], stop: threading.Event) -> None:
     """Writes past Python's buffer, whose lock would be held at the end of an interrupted run."""
     try:
-        for frame in _taken(done, stop):
+        for frame in taken(done, stop):
             view = frame.data
             while view:
                 view = view[os.write(descriptor, view) :]
     except BaseException as error:  # raised again by `pump`
         failures.append(error)
         stop.set()
-
-
-def _taken(frames: Frames, stop: threading.Event) -> Iterator[Frame]:
-    while not stop.is_set():
-        try:
-            item = frames.get(timeout=_POLL_SECONDS)  # a timeout lets signal handlers run
-        except queue.Empty:
-            continue
-        if item is None:
-            return
-        if isinstance(item, BaseException):
-            raise item
-        yield item
 
 
 def _read(source: IO[bytes], size: int, frames: Frames, stop: threading.Event) -> None:
@@ -207,7 +184,7 @@ def _read(source: IO[bytes], size: int, frames: Frames, stop: threading.Event) -
                 )
         except BaseException as error:
             item = error
-        _put(frames, item, stop)
+        put(frames, item, stop)
         if not isinstance(item, np.ndarray):
             return
         number += 1
