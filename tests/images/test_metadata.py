@@ -269,7 +269,7 @@ def test_losses_are_named():
 
 
 def test_a_tiff_beyond_four_gigabytes_can_be_written_without_metadata(monkeypatch):
-    monkeypatch.setattr(tiff, "_BIGTIFF_BYTES", 100)
+    monkeypatch.setattr(tiff, "BIGTIFF_BYTES", 100)
     with pytest.raises(ImageError, match="beyond 4 GB; use --strip-metadata"):
         images.encode(images.Picture(reef()), file_format="tiff", software=SOFTWARE)
     data = images.encode(images.Picture(reef()), file_format="tiff", keep_metadata=False)
