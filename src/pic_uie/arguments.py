@@ -39,14 +39,14 @@ def check_strength(strength: float) -> float:
 
 
 def check_theta(theta: Corrections) -> Corrections:
-    """Refuses what is no Corrections."""
+    """Refuses anything but Corrections."""
     if not isinstance(theta, Corrections):
         raise ValueError(f"theta must be Corrections, got {type(theta).__name__}")
     return theta
 
 
 def check_picture(img: Input) -> Input:
-    """Refuses an array of another type or shape than the engine takes."""
+    """Refuses an array of a type or shape that the engine does not take."""
     if isinstance(img, Yuv):
         return img
     if not isinstance(img, np.ndarray):
@@ -61,7 +61,7 @@ def check_picture(img: Input) -> Input:
 
 
 def check_out(img: Any, out: Any) -> tuple[Any, Any]:
-    """Returns the picture to read and where to write: a copy where writing would spoil reading."""
+    """Returns the picture to read and where to write; the picture is a copy where writing would spoil reading."""
     if isinstance(img, Yuv):
         return _check_frames(img, out)
     if out is None:
@@ -95,7 +95,7 @@ def _check_memory(name: str, source: Array, out: Array) -> Array:
 
 
 def raise_for(code: int, img: Array | Yuv) -> None:
-    """Turns what the core says into an exception."""
+    """Raises the exception that an error code of the core stands for."""
     if code == 0:
         return
     name, message = _native.errors()[code]

@@ -167,7 +167,7 @@ class Enhancer:
         """Returns `execute(img, predict(img))` in one go; the groups as in `Look.scaled`, the rest as in `execute`."""
         strengths = Strengths(haze, contrast, colour, balance, check_strength(strength))
         if not strengths.has_all_groups and not strengths.changes_nothing:
-            return self.enhance_and_tell(img, strengths, out=out, threads=threads)[0]
+            return self.enhance_with_look(img, strengths, out=out, threads=threads)[0]
         img = check_picture(img)
         img, target = check_out(img, out)
         part = 0.0 if strengths.changes_nothing else strengths.strength
@@ -206,7 +206,7 @@ class Enhancer:
         strength = 0.0 if look.strengths.changes_nothing else look.strengths.strength
         return self.execute(img, look.executed, statistics=look.statistics, strength=strength, out=out, threads=threads)
 
-    def enhance_and_tell(
+    def enhance_with_look(
         self, img: Input, strengths: Strengths, *, out: Input | None = None, threads: int | None = None
     ) -> tuple[Input, Look]:
         """Returns the enhanced picture and its look, which costs nothing where every group is applied as predicted."""
@@ -239,10 +239,10 @@ def enhance(
     Args:
         img: A NumPy array (see `Enhancer.predict`), a PIL image, or the path of a picture.
         strength: From 0 (the input) to 1.
-        haze: How much of the veil is taken away, from 0 to 1.
-        contrast: How much of the tone curve and the refinement is applied.
-        colour: How much of the correction of single colours is applied.
-        balance: How much of the correction of the whole picture's colours is applied.
+        haze: How much haze to remove, from 0 to 1.
+        contrast: How much of the tone curve and the refinement to apply.
+        colour: How much to correct individual colours.
+        balance: How much to correct the overall colour balance.
 
     Returns:
         An array for an array, of the same type and shape; a PIL image for a PIL image; an array for a path.

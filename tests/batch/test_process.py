@@ -21,7 +21,7 @@ from pic_uie.strengths import Strengths
 class Inverting:
     """An engine whose result anyone can predict; alpha is left alone, as the real one leaves it."""
 
-    def enhance_and_tell(self, img, strengths, *, out=None):
+    def enhance_with_look(self, img, strengths, *, out=None):
         result = img.copy()
         colours = 3 if img.shape[2] >= 3 else 1
         result[:, :, :colours] = np.iinfo(img.dtype).max - img[:, :, :colours]
@@ -34,7 +34,7 @@ class Raising:
     def __init__(self, error):
         self.error = error
 
-    def enhance_and_tell(self, img, strengths, *, out=None):
+    def enhance_with_look(self, img, strengths, *, out=None):
         raise self.error
 
 

@@ -1,4 +1,4 @@
-"""`pic-uie enhance` where something goes wrong: reported, counted, the rest goes on; exit codes."""
+"""`pic-uie enhance` where something goes wrong: reported, counted, the rest continues; exit codes."""
 
 import json
 import os
@@ -224,6 +224,6 @@ def test_the_engine_s_errors_are_told(here, capsys, monkeypatch):
     def fail(self, img, strengths, **options):
         raise ValueError("expected samples in [0, 1]")
 
-    monkeypatch.setattr(Enhancer, "enhance_and_tell", fail)
+    monkeypatch.setattr(Enhancer, "enhance_with_look", fail)
     assert enhance("a.png") == exit_codes.FAILED
     assert "a.png: cannot be enhanced: expected samples in [0, 1]" in capsys.readouterr().err

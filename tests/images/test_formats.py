@@ -1,4 +1,4 @@
-"""Types are told by content; what is not ours is named."""
+"""Types are detected from content; what is not ours is named."""
 
 import numpy as np
 import pytest

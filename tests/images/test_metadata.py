@@ -168,7 +168,7 @@ def test_a_maker_note_far_inside_a_tiff_does_not_swell_other_formats():
 
 
 def extended_xmp():
-    """A packet that goes on in two more segments."""
+    """A packet that continues in two more segments."""
     rest = b"<x:xmpmeta>" + b"h" * 70_000 + b"</x:xmpmeta>"
     guid = hashlib.md5(rest).hexdigest().upper().encode()  # noqa: S324 (the format asks for it)
     head = b"http://ns.adobe.com/xmp/extension/\0" + guid + struct.pack(">I", len(rest))

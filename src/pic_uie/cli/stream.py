@@ -36,19 +36,19 @@ Frames = queue.Queue[Frame | BaseException | None]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    add("--size", type=_size, required=True, metavar="WxH", help="width and height of a frame, as 1920x1080")
+    add("--size", type=_size, required=True, metavar="WxH", help="width and height of a frame, such as 1920x1080")
     add("--pixels", choices=PIXELS, default="yuv420p", help="layout of a frame, in and out (yuv420p)")
-    add("--matrix", choices=("auto", *LUMA_WEIGHTS), default="auto", help="of YUV (auto: bt709 from 720 lines on)")
-    add("--range", choices=("limited", "full"), default="limited", help="of YUV (limited)")
-    add("--rate", type=_rate, default=30.0, metavar="R", help="frames a second, for the smoothing (30)")
-    add("--temporal", choices=("smooth", "off"), default="smooth", help="corrections over time: smoothed, or free")
+    add("--matrix", choices=("auto", *LUMA_WEIGHTS), default="auto", help="YUV matrix (auto: bt709 from 720 lines up)")
+    add("--range", choices=("limited", "full"), default="limited", help="YUV range (limited)")
+    add("--rate", type=_rate, default=30.0, metavar="R", help="frames per second, for smoothing (30)")
+    add("--temporal", choices=("smooth", "off"), default="smooth", help="corrections over time: smoothed, or per frame")
     add_strengths(parser)
     add_threads(parser)
     add_weights(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Enhances frames until the input ends, or nobody reads the output any more."""
+    """Enhances frames until the input ends or the reader of the output has gone."""
     if sys.stdin.isatty() or sys.stdout.isatty():
         raise ConfigError("stream reads raw frames from a pipe and writes them to one; docs/video.md has recipes")
     enhance = enhancer_of(arguments)
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def enhancer_of(arguments: argparse.Namespace) -> Callable[[Frame], None]:
-    """Returns what enhances a frame in place."""
+    """Returns a function that enhances a frame in place."""
     enhancer = Enhancer(arguments.weights, arguments.threads)
     causal = Causal(arguments.rate) if arguments.temporal == "smooth" else None
     chosen = strengths(arguments)
@@ -87,7 +87,7 @@ def enhancer_of(arguments: argparse.Namespace) -> Callable[[Frame], None]:
 
 
 def viewer(width: int, height: int, pixels: str, matrix: str, full_range: bool) -> Callable[[Frame], Array | Yuv]:
-    """Returns what makes a picture of the bytes of a frame, without copying."""
+    """Returns a function that views the bytes of a frame as a picture, without copying."""
     if pixels == "rgb24":
         return lambda frame: frame.reshape(height, width, 3)
     chosen: Matrix = "bt709" if height >= _HD_LINES else "bt601"
@@ -98,20 +98,20 @@ def viewer(width: int, height: int, pixels: str, matrix: str, full_range: bool) 
 
 
 def frame_size(width: int, height: int, pixels: str) -> int:
-    """Returns the bytes of a frame."""
+    """Returns how many bytes a frame has."""
     if pixels == "rgb24":
         return 3 * width * height
     return width * height + 2 * ((width + 1) // 2) * ((height + 1) // 2)
 
 
 def pump(source: IO[bytes], target: IO[bytes], size: int, enhance: Callable[[Frame], None]) -> int:
-    """Carries frames through; a frame waits for none behind it. Returns how many.
+    """Carries frames through; no frame waits for a later one. Returns how many there were.
 
     Reading, enhancing and writing overlap, each with a frame of its own and one more between them.
 
     Raises:
-        BrokenPipeError: Nobody reads the output any more.
-        VideoError: The input ends inside of a frame.
+        BrokenPipeError: The reader of the output has gone.
+        VideoError: The input ends within a frame.
     """
     stop = threading.Event()
     frames: Frames = queue.Queue(maxsize=1)
@@ -180,7 +180,7 @@ def _read(source: IO[bytes], size: int, frames: Frames, stop: threading.Event) -
                 item = None
             elif got < size:
                 item = VideoError(
-                    f"the input ended inside of frame {number + 1} ({got} of {size} bytes); check --size and --pixels"
+                    f"the input ended within frame {number + 1} ({got} of {size} bytes); check --size and --pixels"
                 )
         except BaseException as error:
             item = error

@@ -38,17 +38,17 @@ class Method:
 
 
 def from_path(path: Path, name: str | None = None) -> Method:
-    """Returns the source that a path stands for: a folder of finished pictures, or a weights file."""
+    """Returns the method that a path stands for: a folder of finished pictures, or a weights file."""
     return finished_pictures(path, name) if path.is_dir() else from_weights(path, name)
 
 
 def finished_pictures(folder: Path, name: str | None = None) -> Method:
-    """Returns the source that stands for pictures that some method has already made."""
+    """Returns the method of pictures that were made elsewhere."""
     return Method(name or folder.resolve().name, {"kind": "pictures"}, folder=folder)
 
 
 def from_weights(path: Path | None = None, name: str | None = None) -> Method:
-    """Returns the source that runs weights: on the native engine, or on PyTorch for variants that it refuses.
+    """Returns the method that runs weights: on the native engine, or on PyTorch for variants that it refuses.
 
     Args:
         path: Weights file; the released weights where not given.

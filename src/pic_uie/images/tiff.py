@@ -34,7 +34,7 @@ _LAYOUT = frozenset(
 
 
 def sniff(head: bytes) -> bool:
-    """Tells a TIFF by its first bytes."""
+    """Recognises a TIFF by its first bytes."""
     return head[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 
@@ -127,7 +127,7 @@ def with_metadata(data: bytes, metadata: Metadata, size: tuple[int, int]) -> byt
 
 
 def moves_maker_note(tree: Exif) -> bool:
-    """Tells whether a maker note cannot stay at its byte: it is in the other byte order, or its block is not known."""
+    """Returns whether a maker note cannot keep its place: it is in the other byte order, or its block is unknown."""
     return tree.maker_note_stays and (tree.order != "<" or tree.block is None)
 
 

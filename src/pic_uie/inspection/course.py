@@ -123,7 +123,7 @@ def follow(
         enhancer: The engine.
         name: For titles.
         strengths: How much of each group is applied; None for all.
-        progress: Told the frames done and the frames there are (0: unknown).
+        progress: Called with the frames done and the frames there are (0: unknown).
 
     Raises:
         VideoError: It cannot be read, or has no frames.

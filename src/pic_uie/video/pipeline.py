@@ -125,7 +125,7 @@ def render(
         salvage: See `demux.frames`.
         threads: Of the engine.
         check: Called for every frame; raises to give up.
-        progress: Told the frames and bytes that are done.
+        progress: Called with the frames and bytes that are done.
 
     Raises:
         VideoError: The source cannot be decoded, or has no frames in `span`.
@@ -213,7 +213,7 @@ def _until(frames: Iterator[Any], end: int | None) -> Iterator[Any]:
 
 
 def checksum(frame: Any) -> int:
-    """Returns a number that tells decoded frames apart."""
+    """Returns a number that distinguishes decoded frames."""
     return zlib.crc32(memoryview(frame.planes[0]))
 
 
@@ -228,7 +228,7 @@ def _enhanced(
     warm: int,
     threads: int | None,
 ) -> Iterator[Done]:
-    """Enhances frames; the first `skip` ones were encoded by an earlier run and only tell θ what was before."""
+    """Enhances frames; the first `skip` ones were encoded by an earlier run and serve only to smooth θ."""
     groups = dict(treatment.groups)
     number = 0  # of the frame in its segment
 

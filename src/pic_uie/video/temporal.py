@@ -66,7 +66,7 @@ def mean(thetas: Sequence[Corrections]) -> Corrections:
 
 
 def half_window(rate: Fraction) -> int:
-    """Returns how many frames before and after a frame have a say in its θ."""
+    """Returns how many frames before and after a frame influence its θ."""
     return max(1, min(_MAX_HALF, round(rate * Fraction(HALF_SECONDS))))
 
 
