@@ -179,7 +179,7 @@ def test_variants_are_refused_with_the_remedy():
             Enhancer(make_weights(0, ModelConfig(**change)))
 
 
-def test_missing_default_weights_are_told(monkeypatch, tmp_path):
+def test_missing_default_weights_are_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(weights, "DEFAULT_PATH", tmp_path / "none.safetensors")
     with pytest.raises(WeightsError, match="no default weights"):
         Enhancer()

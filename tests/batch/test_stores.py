@@ -128,7 +128,7 @@ def test_what_fails_for_good_is_not_tried_again(no_pauses, error, words):
     assert flaky.calls == 1
 
 
-def test_missing_credentials_are_told_once(no_pauses):
+def test_missing_credentials_are_reported_once(no_pauses):
     class NoCredentialsError(Exception):
         pass
 

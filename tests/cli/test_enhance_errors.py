@@ -218,7 +218,7 @@ def test_a_full_disk_for_the_report_stops_the_run(here, capsys):
     assert "cannot write the report /dev/full" in capsys.readouterr().err
 
 
-def test_the_engine_s_errors_are_told(here, capsys, monkeypatch):
+def test_the_engine_s_errors_are_reported(here, capsys, monkeypatch):
     make(here / "a.png")
 
     def fail(self, img, strengths, **options):

@@ -199,7 +199,7 @@ def test_a_profile_without_a_way_back_gives_srgb_and_a_note(enhancer, target):
     assert np.abs(shown(result) - shown(data)).mean() < 2
 
 
-def test_profiles_with_a_way_back_are_told_from_those_without():
+def test_profiles_with_a_way_back_are_distinguished_from_those_without():
     assert colour.has_way_back(colour.ADOBE_RGB, "rgb")
     assert colour.has_way_back(colour.default_cmyk_profile(), "cmyk")
     assert not colour.has_way_back(one_way_profile(), "rgb")

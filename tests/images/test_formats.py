@@ -12,7 +12,7 @@ FORMATS = ("JPEG", "PNG", "TIFF", "WEBP", "BMP", "AVIF")
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_content_tells_the_format_whatever_the_name_says(tmp_path, name):
+def test_content_decides_the_format_whatever_the_name_says(tmp_path, name):
     path = tmp_path / "mislabelled.gif"
     path.write_bytes(saved(reef(), name))
     assert images.read(path).format == name.lower()
