@@ -51,7 +51,7 @@ class Idle:
     def __init__(self) -> None:
         self.look = Enhancer().look(np.zeros((8, 8, 3), np.uint8))
 
-    def enhance_and_tell(self, img, strengths, *, out=None):
+    def enhance_with_look(self, img, strengths, *, out=None):
         return img, self.look
 
 

@@ -95,7 +95,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read as Linux tells it")
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read as Linux reports it")
 @pytest.mark.parametrize("size", [(1500, 2500), (600_000, 5), (2, 900_000), (64, 64)])
 def test_memory_is_16_bytes_a_pixel_and_16_megabytes_at_most(size, tmp_path):
     path = tmp_path / "weights.safetensors"
@@ -179,7 +179,7 @@ def test_variants_are_refused_with_the_remedy():
             Enhancer(make_weights(0, ModelConfig(**change)))
 
 
-def test_missing_default_weights_are_told(monkeypatch, tmp_path):
+def test_missing_default_weights_are_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(weights, "DEFAULT_PATH", tmp_path / "none.safetensors")
     with pytest.raises(WeightsError, match="no default weights"):
         Enhancer()

@@ -29,7 +29,7 @@ def test_writes_and_replaces(tmp_path):
     assert names(tmp_path) == ["a"]
 
 
-def test_does_not_replace_unless_told(tmp_path):
+def test_does_not_replace_unless_asked(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"old")
     with pytest.raises(FileExistsError):

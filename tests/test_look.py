@@ -41,7 +41,7 @@ def test_a_look_repeats_the_bytes_of_its_own_source(enhancer, dtype, height, wid
 def test_the_look_that_comes_with_a_picture_is_its_look(enhancer):
     img = pixels(4, 90, 70, np.uint8)
     for strengths in (Strengths(), Strengths(strength=0.3), Strengths(haze=0.2), Strengths(strength=0.0)):
-        result, look = enhancer.enhance_and_tell(img, strengths)
+        result, look = enhancer.enhance_with_look(img, strengths)
         assert look == replace(enhancer.look(img), strengths=strengths)
         assert np.array_equal(result, enhancer.enhance(img, **strengths.as_dict()))
         assert np.array_equal(result, enhancer.apply(img, look))

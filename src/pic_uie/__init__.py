@@ -29,7 +29,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what is asked for: the command line is there before NumPy is, and reads the version only if need be."""
+    """Loads a name on first use: the command line starts before NumPy does, and reads the version only if needed."""
     if name in _HOMES:
         value = getattr(importlib.import_module(f"pic_uie.{_HOMES[name]}"), name)
     elif name == "__version__":

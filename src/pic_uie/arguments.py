@@ -12,8 +12,8 @@ from pic_uie import _native
 from pic_uie.corrections import Corrections
 from pic_uie.yuv import Yuv
 
-Pixels = NDArray[Any]
-Picture = TypeVar("Picture", bound="Pixels | Yuv")
+Array = NDArray[Any]  # (H, W) or (H, W, 1, 3 or 4); uint8, uint16 or float32
+Input = TypeVar("Input", bound="Array | Yuv")  # the result is of the same kind
 
 DTYPES = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.float32))
 MAX_THREADS = 256
@@ -39,14 +39,14 @@ def check_strength(strength: float) -> float:
 
 
 def check_theta(theta: Corrections) -> Corrections:
-    """Refuses what is no Corrections."""
+    """Refuses anything but Corrections."""
     if not isinstance(theta, Corrections):
         raise ValueError(f"theta must be Corrections, got {type(theta).__name__}")
     return theta
 
 
-def check_picture(img: Picture) -> Picture:
-    """Refuses an array of another type or shape than the engine takes."""
+def check_picture(img: Input) -> Input:
+    """Refuses an array of a type or shape that the engine does not take."""
     if isinstance(img, Yuv):
         return img
     if not isinstance(img, np.ndarray):
@@ -61,7 +61,7 @@ def check_picture(img: Picture) -> Picture:
 
 
 def check_out(img: Any, out: Any) -> tuple[Any, Any]:
-    """Returns the picture to read and where to write: a copy where writing would spoil reading."""
+    """Returns the picture to read and where to write; the picture is a copy where writing would spoil reading."""
     if isinstance(img, Yuv):
         return _check_frames(img, out)
     if out is None:
@@ -86,7 +86,7 @@ def _check_frames(img: Yuv, out: Any) -> tuple[Yuv, Yuv]:
     return img, out
 
 
-def _check_memory(name: str, source: Pixels, out: Pixels) -> Pixels:
+def _check_memory(name: str, source: Array, out: Array) -> Array:
     """Returns `source`, or a copy where writing to `out` would overwrite rows before they are read."""
     if not out.flags.writeable:
         raise ValueError(f"{name} must be writeable, got a read-only array")
@@ -94,8 +94,8 @@ def _check_memory(name: str, source: Pixels, out: Pixels) -> Pixels:
     return source if same or not np.may_share_memory(source, out) else source.copy()
 
 
-def raise_for(code: int, img: Pixels | Yuv) -> None:
-    """Turns what the core says into an exception."""
+def raise_for(code: int, img: Array | Yuv) -> None:
+    """Raises the exception that an error code of the core stands for."""
     if code == 0:
         return
     name, message = _native.errors()[code]

@@ -97,7 +97,7 @@ class Corrections:
             raise CorrectionsError(f"recolor must be lower triangular, got {self.recolor.tolist()}")
 
     def __eq__(self, other: object) -> bool:
-        """Tells whether all seven corrections are the same, bit for bit."""
+        """Returns whether all seven corrections are the same, bit for bit."""
         if not isinstance(other, Corrections):
             return NotImplemented
         same_arrays = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS)
@@ -229,7 +229,7 @@ def identity_lut(grid: int) -> Array:
 
 
 def average(thetas: Sequence[Corrections]) -> Corrections:
-    """Returns the mean of each number over the middle half of all θ, so that a few odd ones have no say.
+    """Returns the mean of each number over the middle half of all θ, so that a few odd ones do not count.
 
     Of three or more, the largest and the smallest quarter of each number are left out (see `odd_ones`). Every
     range of θ is kept, and a curve stays increasing: if all values at one place are below those at another, so is

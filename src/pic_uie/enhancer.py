@@ -13,8 +13,8 @@ from pic_uie import _native, weights
 from pic_uie import constants as c
 from pic_uie.arguments import (
     MAX_THREADS,
-    Picture,
-    Pixels,
+    Array,
+    Input,
     check_out,
     check_picture,
     check_strength,
@@ -84,7 +84,7 @@ class Enhancer:
         """The instruction set that runs, such as "avx512"."""
         return str(self._engine.instruction_set)
 
-    def predict(self, img: Pixels | Yuv, *, threads: int | None = None) -> Corrections:
+    def predict(self, img: Array | Yuv, *, threads: int | None = None) -> Corrections:
         """Returns θ of a picture, Eq. 1.
 
         Args:
@@ -101,7 +101,7 @@ class Enhancer:
         raise_for(self._engine.predict(img, arrays, threads_or_0(threads)), img)
         return from_arrays(arrays)
 
-    def measure(self, img: Pixels | Yuv, theta: Corrections, *, threads: int | None = None) -> Statistics:
+    def measure(self, img: Array | Yuv, theta: Corrections, *, threads: int | None = None) -> Statistics:
         """Returns m and S of a picture under θ, as `execute` uses them when it is given none, Eq. 4.
 
         Args:
@@ -119,14 +119,14 @@ class Enhancer:
 
     def execute(
         self,
-        img: Picture,
+        img: Input,
         theta: Corrections,
         *,
         statistics: Statistics | None = None,
         strength: float = 1.0,
-        out: Picture | None = None,
+        out: Input | None = None,
         threads: int | None = None,
-    ) -> Picture:
+    ) -> Input:
         """Applies θ to a picture, Eqs. 2-4.
 
         Args:
@@ -150,31 +150,31 @@ class Enhancer:
             raise ValueError(f"statistics must be Statistics, got {type(statistics).__name__}")
         code, _ = self._engine.execute(img, theta, statistics, target, strength, threads_or_0(threads))
         raise_for(code, img)
-        return cast("Picture", target)
+        return cast("Input", target)
 
     def enhance(
         self,
-        img: Picture,
+        img: Input,
         *,
         strength: float = 1.0,
         haze: float = 1.0,
         contrast: float = 1.0,
         colour: float = 1.0,
         balance: float = 1.0,
-        out: Picture | None = None,
+        out: Input | None = None,
         threads: int | None = None,
-    ) -> Picture:
+    ) -> Input:
         """Returns `execute(img, predict(img))` in one go; the groups as in `Look.scaled`, the rest as in `execute`."""
         strengths = Strengths(haze, contrast, colour, balance, check_strength(strength))
         if not strengths.has_all_groups and not strengths.changes_nothing:
-            return self.enhance_and_tell(img, strengths, out=out, threads=threads)[0]
+            return self.enhance_with_look(img, strengths, out=out, threads=threads)[0]
         img = check_picture(img)
         img, target = check_out(img, out)
         part = 0.0 if strengths.changes_nothing else strengths.strength
         raise_for(self._engine.enhance(img, target, part, threads_or_0(threads)), img)
-        return cast("Picture", target)
+        return cast("Input", target)
 
-    def look(self, img: Pixels | Yuv, *, threads: int | None = None) -> Look:
+    def look(self, img: Array | Yuv, *, threads: int | None = None) -> Look:
         """Returns what `enhance` does to a picture, to be kept, changed, or applied to other pictures.
 
         Args:
@@ -187,7 +187,7 @@ class Enhancer:
         theta = self.predict(img, threads=threads)
         return self._look(theta, self.measure(img, theta, threads=threads))
 
-    def apply(self, img: Picture, look: Look, *, out: Picture | None = None, threads: int | None = None) -> Picture:
+    def apply(self, img: Input, look: Look, *, out: Input | None = None, threads: int | None = None) -> Input:
         """Applies a look to a picture: to its own source, this repeats the enhanced picture bit for bit.
 
         Args:
@@ -206,9 +206,9 @@ class Enhancer:
         strength = 0.0 if look.strengths.changes_nothing else look.strengths.strength
         return self.execute(img, look.executed, statistics=look.statistics, strength=strength, out=out, threads=threads)
 
-    def enhance_and_tell(
-        self, img: Picture, strengths: Strengths, *, out: Picture | None = None, threads: int | None = None
-    ) -> tuple[Picture, Look]:
+    def enhance_with_look(
+        self, img: Input, strengths: Strengths, *, out: Input | None = None, threads: int | None = None
+    ) -> tuple[Input, Look]:
         """Returns the enhanced picture and its look, which costs nothing where every group is applied as predicted."""
         if not strengths.has_all_groups or strengths.changes_nothing:
             look = self.look(img, threads=threads).scaled(**strengths.as_dict())
@@ -217,7 +217,7 @@ class Enhancer:
         img, target = check_out(check_picture(img), out)
         code, values = self._engine.execute(img, theta, None, target, strengths.strength, threads_or_0(threads))
         raise_for(code, img)
-        return cast("Picture", target), self._look(theta, _statistics(values)).scaled(strength=strengths.strength)
+        return cast("Input", target), self._look(theta, _statistics(values)).scaled(strength=strengths.strength)
 
     def _look(self, theta: Corrections, statistics: Statistics) -> Look:
         from pic_uie import __version__
@@ -226,7 +226,7 @@ class Enhancer:
 
 
 def enhance(
-    img: Pixels | PilImage | str | Path,
+    img: Array | PilImage | str | Path,
     *,
     strength: float = 1.0,
     haze: float = 1.0,
@@ -239,16 +239,16 @@ def enhance(
     Args:
         img: A NumPy array (see `Enhancer.predict`), a PIL image, or the path of a picture.
         strength: From 0 (the input) to 1.
-        haze: How much of the veil is taken away, from 0 to 1.
-        contrast: How much of the tone curve and the refinement is applied.
-        colour: How much of the correction of single colours is applied.
-        balance: How much of the correction of the whole picture's colours is applied.
+        haze: How much haze to remove, from 0 to 1.
+        contrast: How much of the tone curve and the refinement to apply.
+        colour: How much to correct individual colours.
+        balance: How much to correct the overall colour balance.
 
     Returns:
         An array for an array, of the same type and shape; a PIL image for a PIL image; an array for a path.
     """
 
-    def enhanced(pixels: Pixels, out: Pixels | None = None) -> Pixels:
+    def enhanced(pixels: Array, out: Array | None = None) -> Array:
         return default_enhancer().enhance(
             pixels, strength=strength, haze=haze, contrast=contrast, colour=colour, balance=balance, out=out
         )
@@ -283,7 +283,7 @@ def instruction_sets() -> list[str]:
     return list(_native.instruction_sets())
 
 
-def _enhance_pil(img: PilImage, enhanced: Callable[[Pixels], Pixels]) -> PilImage:
+def _enhance_pil(img: PilImage, enhanced: Callable[[Array], Array]) -> PilImage:
     from PIL import Image
 
     if img.mode not in PIL_MODES:

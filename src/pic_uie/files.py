@@ -95,7 +95,7 @@ def read_at_most(path: Path, limit: int) -> bytes:
 
 
 def identity(path: Path | int) -> tuple[int, int] | None:
-    """Tells files apart where names do not: links, file systems that ignore case, open files given by number."""
+    """Identifies a file where its name does not: links, file systems that ignore case, open files given by number."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):

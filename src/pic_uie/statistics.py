@@ -47,7 +47,7 @@ class Statistics:
             )
 
     def __eq__(self, other: object) -> bool:
-        """Tells whether both are the same, bit for bit."""
+        """Returns whether both are the same, bit for bit."""
         if not isinstance(other, Statistics):
             return NotImplemented
         return np.array_equal(self.mean, other.mean) and np.array_equal(self.covariance, other.covariance)
@@ -91,5 +91,5 @@ def pooled(statistics: Sequence[Statistics]) -> Statistics:
 
 
 def odd_ones(count: int) -> int:
-    """How many of so many pictures may be odd without a say: a quarter, at least one of three."""
+    """Returns how many of so many pictures are left out as odd: a quarter, at least one of three."""
     return -(-count // 4) if count > 2 else 0

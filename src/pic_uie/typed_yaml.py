@@ -1,4 +1,4 @@
-"""YAML files to frozen dataclasses and back, read within limits; what enhances a picture does without."""
+"""YAML files to frozen dataclasses and back, read within limits; the path that enhances a picture does not need it."""
 
 from __future__ import annotations
 

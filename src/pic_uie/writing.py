@@ -35,7 +35,7 @@ class DiskFullError(UnwritableError):
 
 
 def write_reason(error: OSError) -> str:
-    """Says in plain words why a file cannot be written."""
+    """Returns in plain words why a file cannot be written."""
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 

@@ -1,4 +1,4 @@
-"""A real HTTP S3 interface on 127.0.0.1, behind a proxy that can be told to misbehave."""
+"""A real HTTP S3 interface on 127.0.0.1, behind a proxy that can be made to misbehave."""
 
 import os
 import socket

@@ -21,7 +21,7 @@ from pic_uie.strengths import Strengths
 class Inverting:
     """An engine whose result anyone can predict; alpha is left alone, as the real one leaves it."""
 
-    def enhance_and_tell(self, img, strengths, *, out=None):
+    def enhance_with_look(self, img, strengths, *, out=None):
         result = img.copy()
         colours = 3 if img.shape[2] >= 3 else 1
         result[:, :, :colours] = np.iinfo(img.dtype).max - img[:, :, :colours]
@@ -34,7 +34,7 @@ class Raising:
     def __init__(self, error):
         self.error = error
 
-    def enhance_and_tell(self, img, strengths, *, out=None):
+    def enhance_with_look(self, img, strengths, *, out=None):
         raise self.error
 
 
@@ -68,7 +68,7 @@ def test_alpha_is_never_touched(tmp_path, channels, kind):
     assert np.array_equal(result[:, :, colours:], pixels[:, :, colours:])
 
 
-def test_a_result_whose_name_says_otherwise_is_told(tmp_path):
+def test_a_result_whose_name_says_otherwise_is_reported(tmp_path):
     source = tmp_path / "a.png"
     source.write_bytes(saved(reef(), "JPEG"))
     outcome = process(Job(source, tmp_path / "b.png"), Inverting(), Settings())
@@ -96,7 +96,7 @@ def test_the_real_engine_gives_the_same_pixels_as_the_file(tmp_path):
         (EnvironmentMissingError("no core"), "no core"),
     ],
 )
-def test_what_the_engine_raises_is_told_and_nothing_is_written(job, error, words):
+def test_what_the_engine_raises_is_reported_and_nothing_is_written(job, error, words):
     outcome = process(job, Raising(error), Settings())
     assert (outcome.status, outcome.error) == ("failed", words)
     assert not job.output.parent.exists()
@@ -125,7 +125,7 @@ def test_a_request_to_stop_is_obeyed_between_stages(job):
         (errno.EIO, "Input/output error", False),
     ],
 )
-def test_write_errors_are_told_in_plain_words(job, monkeypatch, number, words, full):
+def test_write_errors_are_reported_in_plain_words(job, monkeypatch, number, words, full):
     def fail(path, data, *, overwrite, mode):
         raise OSError(number, os.strerror(number))
 

@@ -79,7 +79,7 @@ def test_bucket_to_bucket_with_a_damaged_picture_and_one_that_kills_its_worker(c
     assert len(outcomes) == len(by_name) == COUNT
     failed = {name: outcome.error for name, outcome in by_name.items() if outcome.status == "failed"}
     assert set(failed) == {"077.png", "150.png"}
-    assert "its worker process died with it, alone and once more" in failed["077.png"]
+    assert "its worker process died twice on this picture alone" in failed["077.png"]
     assert {outcome.status for name, outcome in by_name.items() if name not in failed} == {"done"}
     found = contents("survey-out/better")
     assert found == {name: data for name, data in expected.items() if name != "077.png"}

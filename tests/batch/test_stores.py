@@ -6,6 +6,7 @@ import pytest
 
 from helpers.command import enhance, make, tree
 from helpers.pictures import mild_weights, reef, saved
+from helpers.shelves import forget_stores
 from pic_uie import weights
 from pic_uie.batch import archive, opening, remote, stores
 from pic_uie.batch.archive import Shard
@@ -127,7 +128,7 @@ def test_what_fails_for_good_is_not_tried_again(no_pauses, error, words):
     assert flaky.calls == 1
 
 
-def test_missing_credentials_are_told_once(no_pauses):
+def test_missing_credentials_are_reported_once(no_pauses):
     class NoCredentialsError(Exception):
         pass
 
@@ -185,7 +186,7 @@ def test_any_store_of_fsspec_gives_the_bytes_of_a_disk(memory, tmp_path, monkeyp
 def test_missing_packages_are_named(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "gs", raising=False)  # left by another test
-    stores._opened.cache_clear()
+    forget_stores()
     assert enhance("gs://bucket/raw", "-o", "out/") == exit_codes.ENVIRONMENT
     assert "gs:// needs another package: pip install 'gcsfs'" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "fsspec", None)

@@ -1,7 +1,19 @@
+import sys
+
 import pytest
 
 from helpers.pictures import mild_weights
 from pic_uie import weights
+from pic_uie.images import vips
+
+
+@pytest.fixture
+def no_libvips(monkeypatch):
+    """A machine without libvips: it is looked for anew, and again after the test."""
+    monkeypatch.setitem(sys.modules, "pyvips", None)
+    vips._load.cache_clear()
+    yield
+    vips._load.cache_clear()
 
 
 @pytest.fixture

@@ -1,14 +1,11 @@
 """`pic-uie doctor`."""
 
-import sys
-
 from helpers.samples import random_parameters
 from pic_uie import weights
 from pic_uie.cli.exit_codes import ENVIRONMENT, OK
 from pic_uie.cli.main import main
 from pic_uie.config import ModelConfig
 from pic_uie.enhancer import instruction_sets
-from pic_uie.images import vips
 
 
 def test_doctor_names_the_instruction_set_that_runs(tmp_path, capsys):
@@ -24,11 +21,8 @@ def test_doctor_names_the_instruction_set_that_runs(tmp_path, capsys):
     assert lines["libvips"].startswith("8.")
 
 
-def test_doctor_needs_libvips(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyvips", None)
-    vips._load.cache_clear()
+def test_doctor_needs_libvips(capsys, no_libvips):
     assert main(["doctor"]) == ENVIRONMENT
-    vips._load.cache_clear()
     captured = capsys.readouterr()
     assert "NOT READY" in captured.out
     assert "pip install 'pyvips[binary]'" in captured.err

@@ -226,9 +226,9 @@ def test_closed_standard_output(here):
     assert (done.returncode, b"which is closed" in done.stderr) == (exit_codes.USAGE, True)
 
 
-def test_an_unexpected_error_in_a_pipe_is_told_and_reported(here, capsys, monkeypatch):
+def test_an_unexpected_error_in_a_pipe_is_printed_and_reported(here, capsys, monkeypatch):
     make(here / "a.png")
-    monkeypatch.setattr(Enhancer, "enhance_and_tell", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(Enhancer, "enhance_with_look", lambda *_, **__: 1 / 0)
     assert enhance("a.png", "-o", "-", "--report", "run.jsonl") == exit_codes.FAILED
     assert "internal error, please report it: ZeroDivisionError" in capsys.readouterr().err
     assert json.loads((here / "run.jsonl").read_text())["status"] == "failed"

@@ -1,10 +1,9 @@
-"""`pic-uie enhance` where something goes wrong: reported, counted, the rest goes on; exit codes."""
+"""`pic-uie enhance` where something goes wrong: reported, counted, the rest continues; exit codes."""
 
 import json
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 
@@ -13,7 +12,6 @@ from helpers.pictures import reef, saved
 from pic_uie import Enhancer, images, weights
 from pic_uie.cli import exit_codes
 from pic_uie.files import PART_SUFFIX
-from pic_uie.images import vips
 
 
 def test_one_bad_file_does_not_stop_a_run(here, capsys):
@@ -118,13 +116,10 @@ def test_missing_weights_are_an_environment_error(here, capsys, monkeypatch):
     assert "pickled checkpoints are never read" in capsys.readouterr().err
 
 
-def test_a_missing_libvips_is_told_once(here, capsys, monkeypatch):
+def test_a_missing_libvips_is_reported_once(here, capsys, no_libvips):
     make(here / "a.png")
     make(here / "b.png")
-    monkeypatch.setitem(sys.modules, "pyvips", None)
-    vips._load.cache_clear()
     assert enhance("a.png", "b.png") == exit_codes.ENVIRONMENT
-    vips._load.cache_clear()
     assert capsys.readouterr().err.count("pip install 'pyvips[binary]'") == 1
 
 
@@ -223,12 +218,12 @@ def test_a_full_disk_for_the_report_stops_the_run(here, capsys):
     assert "cannot write the report /dev/full" in capsys.readouterr().err
 
 
-def test_the_engine_s_errors_are_told(here, capsys, monkeypatch):
+def test_the_engine_s_errors_are_reported(here, capsys, monkeypatch):
     make(here / "a.png")
 
     def fail(self, img, strengths, **options):
         raise ValueError("expected samples in [0, 1]")
 
-    monkeypatch.setattr(Enhancer, "enhance_and_tell", fail)
+    monkeypatch.setattr(Enhancer, "enhance_with_look", fail)
     assert enhance("a.png") == exit_codes.FAILED
     assert "a.png: cannot be enhanced: expected samples in [0, 1]" in capsys.readouterr().err

@@ -238,7 +238,7 @@ def test_more_usage_errors(case, capsys):
     assert "--references" in capsys.readouterr().err
 
 
-def test_missing_parameters_are_told_before_any_work(case, capsys, monkeypatch):
+def test_missing_parameters_are_reported_before_any_work(case, capsys, monkeypatch):
     monkeypatch.delenv("PIC_UIE_ASSETS", raising=False)
     (case / "good/one.png").write_bytes(b"would fail if it were read")
     assert evaluate(case, "--metrics", "lpips") == 4

@@ -181,7 +181,7 @@ def test_two_protocols_are_named(here, capsys):
         lambda result: result["results"]["native"]["images"][0].pop("psnr"),
     ],
 )
-def test_a_damaged_result_is_told(here, change, capsys):
+def test_a_damaged_result_is_reported(here, change, capsys):
     assert evaluate("--list", "names.csv", "-o", "r") == OK
     result = json.loads((here / "r.json").read_text())
     change(result)
@@ -193,7 +193,7 @@ def test_a_damaged_result_is_told(here, change, capsys):
 @pytest.mark.parametrize(
     "content", ["[" * 100_000, '{"format": "pic-uie-bench-1"}', '{"format": "pic-uie-bench-1", "rows": [{}]}']
 )
-def test_a_damaged_benchmark_is_told(here, content, capsys):
+def test_a_damaged_benchmark_is_reported(here, content, capsys):
     (here / "b.json").write_text(content)
     assert main(["bench", "table", "b.json"]) == 1
     assert main(["figure", "bubbles", "--bench", "b.json", "-o", "f.png"]) == 1
@@ -201,7 +201,7 @@ def test_a_damaged_benchmark_is_told(here, content, capsys):
 
 
 @pytest.mark.parametrize("content", ["day: 2020-13-45", "[" * 5000, "\xff"])
-def test_a_damaged_yaml_is_told(here, content, capsys):
+def test_a_damaged_yaml_is_reported(here, content, capsys):
     (here / "c.yaml").write_text(content, "latin-1")
     assert main(["model", "summary", "--config", "c.yaml"]) == USAGE
     assert "c.yaml is not valid YAML" in capsys.readouterr().err

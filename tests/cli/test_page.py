@@ -79,7 +79,7 @@ def test_what_is_wrong_is_said(server, monkeypatch, tmp_path, capsys):
 
 
 def test_without_a_page(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(page, "_installed", list)
+    monkeypatch.setattr(page.importlib.resources, "files", lambda name: tmp_path)
     monkeypatch.setattr(page, "__file__", str(tmp_path / "src" / "pic_uie" / "cli" / "page.py"))
     assert exit_code(["page"]) == ENVIRONMENT
     assert "has no page" in capsys.readouterr().err

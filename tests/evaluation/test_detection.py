@@ -324,7 +324,7 @@ def test_labels_as_boxes(tmp_path):
         yolo_set.boxes(tmp_path / "a.txt")
 
 
-def test_without_ultralytics_the_remedy_is_told(small_set, weights_file, monkeypatch, tmp_path, capsys):
+def test_without_ultralytics_the_remedy_is_reported(small_set, weights_file, monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "ultralytics", None)
     command = [
         "evaluate",

@@ -114,7 +114,7 @@ def test_raw_against_enhanced_as_a_user_runs_it(tmp_path, capsys):
         assert len(row["pairs"]) == 4
 
 
-def test_what_is_missing_is_told(tmp_path, capsys):
+def test_what_is_missing_is_reported(tmp_path, capsys):
     frames(tmp_path / "raw" / "wreck", 3)
     frames(tmp_path / "clear" / "wreck", 2)
     matching_command = ["evaluate", "matching", str(tmp_path / "raw"), "-q"]

@@ -7,7 +7,8 @@ import numpy as np
 from PIL import Image, ImageCms
 from PIL.TiffImagePlugin import IFDRational
 
-from pic_uie import weights
+from pic_uie import Strengths, weights
+from pic_uie.batch import process
 from pic_uie.config import ModelConfig
 from pic_uie.weights.layout import parameter_shapes
 
@@ -125,3 +126,8 @@ def mild_weights(path):
     parameters["predictor.heads.affine.bias"][:] = [*matrix, 0.01, 0.0, 0.02]
     parameters["predictor.heads.covariance.bias"][:] = [0, 0, 0, 1, 0, 1, 0, 0, 1, -8]
     return weights.save(path, ModelConfig(), parameters)
+
+
+def enhanced(picture, enhancer, strength):
+    """What the command makes of a decoded file."""
+    return process.enhanced(picture, enhancer, Strengths(strength=strength))[0]

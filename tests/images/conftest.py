@@ -2,7 +2,20 @@
 
 import pytest
 
-from pic_uie import images
+from helpers.pictures import mild_weights
+from pic_uie import Enhancer, images
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory):
+    path = tmp_path_factory.mktemp("weights") / "mild.safetensors"
+    mild_weights(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def enhancer(weights):
+    return Enhancer(weights, threads=1)
 
 
 @pytest.fixture(autouse=True)

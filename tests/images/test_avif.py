@@ -71,7 +71,7 @@ def test_a_given_quality_counts():
 
 
 def test_without_pillows_codec_libvips_does_all(monkeypatch):
-    monkeypatch.setattr(avif, "_pillow_has_avif", lambda: False)
+    monkeypatch.setattr(avif, "pillow_has_avif", lambda: False)
     picture = images.read(saved(reef(), "AVIF", quality=95))
     assert np.abs(picture.pixels.astype(int) - reef()).mean() < 5
     assert Image.open(io.BytesIO(images.encode(picture))).size == (64, 48)

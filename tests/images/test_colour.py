@@ -13,15 +13,14 @@ from helpers.pictures import (
     PROPHOTO_PRIMARIES,
     SRGB_PRIMARIES,
     camera_exif,
+    enhanced,
     lab,
-    mild_weights,
     opened,
     reef,
     saved,
     srgb_profile,
 )
-from pic_uie import Enhancer, Strengths, images
-from pic_uie.batch import process
+from pic_uie import images
 from pic_uie.errors import ImageError
 from pic_uie.images import Colour, Picture, colour, exif, exif_write, vips
 from pic_uie.images.ifd import text
@@ -32,17 +31,6 @@ PROFILES = {
     "Display P3": matrix_profile("P3", P3_PRIMARIES, 2.2),
     "ProPhoto": matrix_profile("ProPhoto", PROPHOTO_PRIMARIES, 1.8, D50),
 }
-
-
-def enhanced(picture, enhancer, strength):
-    return process.enhanced(picture, enhancer, Strengths(strength=strength))[0]
-
-
-@pytest.fixture(scope="module")
-def enhancer(tmp_path_factory):
-    path = tmp_path_factory.mktemp("weights") / "mild.safetensors"
-    mild_weights(path)
-    return Enhancer(path, threads=1)
 
 
 def under(profile, bits):
@@ -185,7 +173,7 @@ def test_a_profile_without_a_way_back_is_no_obstacle_to_files_without_profile(en
 def test_strips_of_a_large_picture_meet(enhancer, monkeypatch):
     data = saved(reef(96, 64), "PNG", icc_profile=PROFILES["ProPhoto"])
     whole = images.encode(enhanced(images.read(data), enhancer, 0.3))
-    monkeypatch.setattr(sys.modules["pic_uie.images.encoding"], "_STRIP_PIXELS", 7 * 64)
+    monkeypatch.setattr(sys.modules["pic_uie.images.encoding"], "STRIP_PIXELS", 7 * 64)
     assert images.encode(enhanced(images.read(data), enhancer, 0.3)) == whole
 
 

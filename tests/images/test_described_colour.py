@@ -8,24 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from helpers.pictures import P3_PRIMARIES, mild_weights, opened, reef, saved
-from pic_uie import Enhancer, Strengths, images
-from pic_uie.batch import process
+from helpers.pictures import P3_PRIMARIES, enhanced, opened, reef, saved
+from pic_uie import images
 from pic_uie.errors import ImageError
 from pic_uie.images import boxes, colour, heif_write
 from pic_uie.images.description import CodePoints, Gamma
 from pic_uie.images.profiles import matrix_profile
-
-
-def enhanced(picture, enhancer, strength):
-    return process.enhanced(picture, enhancer, Strengths(strength=strength))[0]
-
-
-@pytest.fixture(scope="module")
-def enhancer(tmp_path_factory):
-    path = tmp_path_factory.mktemp("weights") / "mild.safetensors"
-    mild_weights(path)
-    return Enhancer(path, threads=1)
 
 
 def png_with(pixels, *chunks):
@@ -211,7 +199,7 @@ def test_a_profile_without_a_way_back_gives_srgb_and_a_note(enhancer, target):
     assert np.abs(shown(result) - shown(data)).mean() < 2
 
 
-def test_profiles_with_a_way_back_are_told_from_those_without():
+def test_profiles_with_a_way_back_are_distinguished_from_those_without():
     assert colour.has_way_back(colour.ADOBE_RGB, "rgb")
     assert colour.has_way_back(colour.default_cmyk_profile(), "cmyk")
     assert not colour.has_way_back(one_way_profile(), "rgb")

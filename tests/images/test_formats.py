@@ -1,4 +1,4 @@
-"""Types are told by content; what is not ours is named."""
+"""Types are detected from content; what is not ours is named."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ FORMATS = ("JPEG", "PNG", "TIFF", "WEBP", "BMP", "AVIF")
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_content_tells_the_format_whatever_the_name_says(tmp_path, name):
+def test_content_decides_the_format_whatever_the_name_says(tmp_path, name):
     path = tmp_path / "mislabelled.gif"
     path.write_bytes(saved(reef(), name))
     assert images.read(path).format == name.lower()
@@ -53,9 +53,15 @@ def test_read_rgb8_gives_three_channels_of_anything(tmp_path):
         assert np.array_equal(pixels, np.broadcast_to(expected, pixels.shape))
 
 
-def test_what_libvips_says_of_other_pictures_is_not_told_of_this_one():
+def test_what_libvips_says_of_other_pictures_is_not_reported_of_this_one():
     lines = "tiff2vips: no memory for the directory\nheifload: no meta box found\nvips_source: bad seek\n"
-    assert vips._reason(lines, "avif") == "no meta box found"
-    assert vips._reason(lines, "tiff") == "no memory for the directory"
-    assert vips._reason(lines, "png") == "bad seek"
-    assert vips._reason("tiff2vips: broken", "webp") == "libvips gives no reason"
+
+    def reported(file_format, said=lines):
+        with pytest.raises(ImageError) as caught, vips.errors_as_image_errors("damaged", file_format):
+            raise vips.library().Error("libvips says", said)
+        return str(caught.value)
+
+    assert reported("avif") == "damaged: no meta box found"
+    assert reported("tiff") == "damaged: no memory for the directory"
+    assert reported("png") == "damaged: bad seek"
+    assert reported("webp", "tiff2vips: broken") == "damaged: libvips gives no reason"

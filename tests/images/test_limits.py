@@ -10,12 +10,12 @@ import zlib
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import BmpImagePlugin, Image
 
 from helpers.pictures import camera_exif, opened, reef, saved
 from pic_uie import images
 from pic_uie.errors import ImageError
-from pic_uie.images import bmp, ifd, vips
+from pic_uie.images import ifd, vips
 
 
 def bomb_png(width, height):
@@ -40,7 +40,7 @@ def bomb_bmp(width, height):
 @pytest.mark.parametrize("bomb", [bomb_png, bomb_jpeg, bomb_bmp])
 def test_bombs_are_refused_by_their_header(bomb, monkeypatch):
     monkeypatch.setattr(vips, "to_array", lambda image: pytest.fail("decoded"))
-    monkeypatch.setattr(bmp, "_samples", lambda data, grey: pytest.fail("decoded"))
+    monkeypatch.setattr(BmpImagePlugin, "BmpImageFile", lambda file: pytest.fail("decoded"))
     with pytest.raises(ImageError, match=r"megapixels, beyond the limit of 268; .* --max-pixels \d+"):
         images.read(bomb(30000, 30000))
 

@@ -168,7 +168,7 @@ def test_a_maker_note_far_inside_a_tiff_does_not_swell_other_formats():
 
 
 def extended_xmp():
-    """A packet that goes on in two more segments."""
+    """A packet that continues in two more segments."""
     rest = b"<x:xmpmeta>" + b"h" * 70_000 + b"</x:xmpmeta>"
     guid = hashlib.md5(rest).hexdigest().upper().encode()  # noqa: S324 (the format asks for it)
     head = b"http://ns.adobe.com/xmp/extension/\0" + guid + struct.pack(">I", len(rest))
@@ -240,7 +240,7 @@ def test_resources_without_records_are_not_called_records():
     assert images.losses(picture, "webp") == ("WebP has no place for its Photoshop resources",)
 
 
-def test_a_maker_note_that_a_jpeg_has_no_room_for_is_told():
+def test_a_maker_note_that_a_jpeg_has_no_room_for_is_reported():
     tree = exif.parse(camera_exif())
     for size, told in ((60_000, ()), (70_000, ("JPEG has no place for its maker note, which is too long",))):
         tree.photo[exif.MAKER_NOTE] = ifd.raw(b"N" * size)
@@ -250,7 +250,7 @@ def test_a_maker_note_that_a_jpeg_has_no_room_for_is_told():
         assert (b"N" * size in images.encode(picture, file_format="jpeg")) == (not told)
 
 
-def test_bits_that_avif_rounds_away_are_told():
+def test_bits_that_avif_rounds_away_are_reported():
     deep = images.Picture(reef(dtype=np.uint16), bits=16)
     assert images.losses(deep, "avif") == ("AVIF has no place for its 16 bits, which were rounded to 12",)
     assert images.losses(deep, "png") == ()
@@ -269,7 +269,7 @@ def test_losses_are_named():
 
 
 def test_a_tiff_beyond_four_gigabytes_can_be_written_without_metadata(monkeypatch):
-    monkeypatch.setattr(tiff, "_BIGTIFF_BYTES", 100)
+    monkeypatch.setattr(tiff, "BIGTIFF_BYTES", 100)
     with pytest.raises(ImageError, match="beyond 4 GB; use --strip-metadata"):
         images.encode(images.Picture(reef()), file_format="tiff", software=SOFTWARE)
     data = images.encode(images.Picture(reef()), file_format="tiff", keep_metadata=False)

@@ -7,23 +7,11 @@ import pytest
 from PIL import Image
 
 from helpers.command import enhance
-from helpers.pictures import mild_weights, opened, reef, saved, srgb_profile
-from pic_uie import Enhancer, Strengths, images
-from pic_uie.batch import process
+from helpers.pictures import enhanced, opened, reef, saved, srgb_profile
+from pic_uie import Enhancer, images
 from pic_uie.cli import exit_codes
 from pic_uie.errors import ConfigError, ImageError
 from pic_uie.images import Picture, SampleRange, vips
-
-
-def enhanced(picture, enhancer, strength):
-    return process.enhanced(picture, enhancer, Strengths(strength=strength))[0]
-
-
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory):
-    path = tmp_path_factory.mktemp("weights") / "mild.safetensors"
-    mild_weights(path)
-    return path
 
 
 def tiff(samples):

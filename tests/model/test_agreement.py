@@ -95,6 +95,12 @@ def test_other_thumbnails(thumbnail):
     assert np.abs(enhanced[0].numpy() - enhanced_by_reference(image, theta, exact)).max() < 1e-10
 
 
+def table_of(model):
+    """The table that the heads make of features and a descriptor of zeros: what their biases say."""
+    width, size = model.config.width, model.config.descriptor_size
+    return model.predictor.heads(torch.zeros(1, width, 2, 2).double(), torch.zeros(1, size).double()).lut
+
+
 def test_chroma_curves_and_affine_tables_are_what_they_stand_for():
     from pic_uie.model.executor import apply_chroma
 
@@ -103,7 +109,7 @@ def test_chroma_curves_and_affine_tables_are_what_they_stand_for():
     raw = torch.tensor([[0.1, -0.2, 0.3, -0.1, 0.05, -0.04]], dtype=torch.float64)
     with torch.no_grad():
         model.predictor.heads["chroma"].bias.copy_(raw[0])
-        table = model.predictor.heads._chroma(torch.zeros(1, 16, dtype=torch.float64))
+        table = table_of(model)
     slope, offset = np.array([[1.1, -0.2], [0.3, 0.9]]), np.array([0.025, -0.02])  # the table is in units of 0.5
     expected = np.einsum("ij,bjhw->bihw", slope, q.numpy()) + offset[:, None, None]
     assert np.abs(apply_chroma(q, table).numpy() - expected).max() < 1e-7
@@ -112,7 +118,7 @@ def test_chroma_curves_and_affine_tables_are_what_they_stand_for():
     raw = torch.tensor(np.random.default_rng(1).normal(size=(1, 32)))
     with torch.no_grad():
         model.predictor.heads["chroma"].bias.copy_(raw[0])
-        table = model.predictor.heads._chroma(torch.zeros(1, 16, dtype=torch.float64))
+        table = table_of(model)
     for channel in range(2):
         increments = np.logaddexp(0.0, raw[0, 16 * channel : 16 * channel + 16].numpy()) + 1e-3
         samples = np.concatenate([[0.0], np.cumsum(increments) / np.sum(increments)]) - 0.5

@@ -116,7 +116,7 @@ def test_two_processes_give_the_losses_of_one(dataset, tmp_path):
                 assert float(ours[name]) == pytest.approx(float(theirs[name]), abs=1e-5), name
 
 
-def test_bad_input_is_told_and_spoils_nothing(dataset, tmp_path, capsys):
+def test_bad_input_is_reported_and_spoils_nothing(dataset, tmp_path, capsys):
     run = tmp_path / "run"
     assert main(command(dataset, run)) == 0
     before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
@@ -237,7 +237,7 @@ def test_other_pictures_under_the_same_names_are_other_ingredients(pairs, kind):
     assert ingredients(Recipe(), pairs, other) != ingredients(Recipe(), pairs, pairs)
 
 
-def test_states_of_other_versions_and_incomplete_ones_are_told(tmp_path, pairs):
+def test_states_of_other_versions_and_incomplete_ones_are_reported(tmp_path, pairs):
     recipe = Recipe(size=176, optimization=Optimization(epochs=1, batch=4))
     train(recipe, pairs, None, tmp_path)
     path = tmp_path / "state.safetensors"

@@ -1,5 +1,7 @@
 """Paths in a recipe: beside its file first, then in the current folder."""
 
+from pathlib import Path
+
 import pytest
 
 from pic_uie.errors import ConfigError
@@ -41,3 +43,12 @@ def test_overrides_are_relative_to_the_current_folder(tmp_path):
 def test_a_path_that_is_no_text_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="start"):
         load_recipe(make(tmp_path / "configs", "start: 3\n"))
+
+
+@pytest.mark.parametrize("name", ["release", "candidates/real", "candidates/white"])
+def test_the_recipes_here_find_their_weights_from_any_folder(name, root, tmp_path, monkeypatch):
+    for folder, path in ((root, f"configs/{name}.yaml"), (tmp_path, root / f"configs/{name}.yaml")):
+        monkeypatch.chdir(folder)
+        recipe = load_recipe(path)
+        assert len(recipe.teaching.teachers) == 2
+        assert all(Path(found).is_file() for found in (recipe.start, *recipe.teaching.teachers))

@@ -195,7 +195,7 @@ def run(*arguments):
 
 
 def test_names_that_lie(tmp_path):
-    """Types are told by content: a picture called .mp4 is a picture, a video called .jpg is a video."""
+    """Types are detected from content: a picture called .mp4 is a picture, a video called .jpg is a video."""
     from PIL import Image
 
     folder = tmp_path / "card"

@@ -86,14 +86,14 @@ def test_frames_before_a_cut_one_are_written():
     frames = samples("yuv420p", 3)
     whole, cut = run(frames[:2]), run(frames.tobytes()[:-5])
     assert cut.returncode == 1
-    assert b"ended inside of frame 3" in cut.stderr
+    assert b"ended within frame 3" in cut.stderr
     assert cut.stdout == whole.stdout
 
 
 def test_a_cut_frame_is_an_error():
     done = run(samples("yuv420p", 1)[0][:-5])
     assert done.returncode == 1
-    assert b"ended inside of frame 1" in done.stderr
+    assert b"ended within frame 1" in done.stderr
 
 
 @pytest.mark.parametrize("size", ["0x5", "5", "axb", "99999x2"])

@@ -1,5 +1,6 @@
 """MP4 results are the source's own file but for the frames, however it is laid out; as ffprobe and exiftool see it."""
 
+import copy
 import os
 import struct
 import subprocess
@@ -9,7 +10,7 @@ import pytest
 
 from helpers import clips, mp4
 from helpers.clips import needs_exiftool, needs_ffmpeg
-from pic_uie.video import boxes, samples
+from pic_uie.video import samples
 from pic_uie.video.boxes import Node, box, read_layout
 from pic_uie.video.convert import VideoSettings, enhance_video
 from pic_uie.video.transplant import Encoded, transplant
@@ -83,7 +84,7 @@ def test_a_result_of_more_than_4_gb(tmp_path):
 
     def add_track(moov):
         trak = moov.all(b"trak")[0]
-        data = Node(b"trak", children=boxes._children(trak.to_bytes()[8:], [0], 0))
+        data = copy.deepcopy(trak)
         data.child(b"tkhd").data = trak.child(b"tkhd").data[:12] + struct.pack(">I", 7) + trak.child(b"tkhd").data[16:]
         hdlr = data.at(b"mdia", b"hdlr")
         hdlr.data = hdlr.data[:8] + b"meta" + hdlr.data[12:]

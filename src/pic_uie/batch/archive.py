@@ -28,13 +28,13 @@ class Shard:
     count: int
 
     def holds(self, source: Place) -> bool:
-        """Tells whether a picture belongs to this share, on every machine alike."""
+        """Returns whether a picture belongs to this share; every machine gives the same answer."""
         digest = hashlib.blake2b(os.fsencode(str(source)), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.count == self.index - 1
 
 
 def is_archive(arguments: Sequence[str], output: str | None) -> bool:
-    """Tells whether any of it is in a store."""
+    """Returns whether any source or the output is in a store."""
     return any(is_url(text) for text in (*arguments, output or "")) or any(
         argument.startswith("@") and _lists_urls(Path(argument[1:])) for argument in arguments
     )
@@ -189,7 +189,7 @@ def _folder(place: Place) -> Place:
 
 
 class _Seen:
-    """Tells the first of several equal results: `a.heic` and `a.jpg` both become `a.jpg`.
+    """Finds the first of several equal results: `a.heic` and `a.jpg` both become `a.jpg`.
 
     Names in order need next to no memory: what can still collide begins like the name at hand, up to its suffix. For
     others eight bytes of each name are kept.
@@ -237,7 +237,7 @@ class _Existing:
         return cls(store.list(target.name), target.name)
 
     def has(self, result: Place | None) -> bool | None:
-        """Tells whether a result is there and not empty; None: nobody knows."""
+        """Returns whether a result is there and not empty; None: unknown."""
         if not isinstance(result, Url):
             return None
         name = result.name[self._skip :].encode()
@@ -263,5 +263,5 @@ class _Existing:
 
 
 def _lists_urls(path: Path) -> bool:
-    """Tells whether the first entry of a list is a URL; a pipe, which can be read once only, is not looked into."""
+    """Returns whether the first entry of a list is a URL; a pipe, which can be read only once, is not read."""
     return path.is_file() and is_url(next(sources.read_list(path), ""))

@@ -29,7 +29,7 @@ class Bucket(Remote):
                 return
 
     def check_output(self) -> None:
-        """Asks for one object of the bucket.
+        """Lists one object of the bucket.
 
         Raises:
             EnvironmentMissingError: There is no bucket, or it cannot be reached, or there are no credentials.

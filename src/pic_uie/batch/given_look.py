@@ -1,4 +1,4 @@
-"""The look of a file: of a look's own file, or of a picture or video that others shall match."""
+"""The look of a file: of a look's own file, or of a picture or video that others should match."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
-            with contextlib.suppress(OSError):  # a full disk: `add` has told
+            with contextlib.suppress(OSError):  # a full disk: `add` has reported it
                 self._file.close()
         if self._path is not None and self._lines is not None and self._lines != self._path:
             reports.write(reports.read(self._lines), self._path)

@@ -69,7 +69,7 @@ class Plan:
 
 
 def output_folder(output: str | None, source_count: int, *, named_file: bool) -> Path | None:
-    """Tells whether `-o` means a folder, and which; None where it means one file, or is not given.
+    """Returns the folder that `-o` means; None where it means one file, or is not given.
 
     Args:
         output: The argument of `-o`.

@@ -181,7 +181,7 @@ def _result(ray: Any, reference: Any, part: _Chunk) -> list[Outcome] | None:
         return _given_up(part, f"internal error, please report it: {type(cause).__name__}: {cause}")
     except ray.exceptions.RayError as error:  # the worker or its machine is gone
         if len(part.jobs) == 1 and part.attempt >= _LAST_ATTEMPT:
-            return _given_up(part, f"its worker process died with it, alone and once more ({_death(ray, error)})")
+            return _given_up(part, f"its worker process died twice on this picture alone ({_death(ray, error)})")
         return None
     names = {(str(_absolute(job).source), str(_absolute(job).output)): job for job in part.jobs}
     for outcome in outcomes:

@@ -23,7 +23,7 @@ def open_store(root: str) -> Store:
 
     Raises:
         EnvironmentMissingError: A package is missing, or the store cannot be reached.
-        ConfigError: Nobody knows such stores.
+        ConfigError: The scheme is unknown.
     """
     url = Url(root, "")
     if url.scheme in _SFTP:

@@ -34,7 +34,7 @@ class Interrupted(Exception):  # noqa: N818 (a request, not an error)
 class ArrayEnhancer(Protocol):
     """What is asked of the engine."""
 
-    def enhance_and_tell(self, img: Any, strengths: Strengths, *, out: Any = None) -> tuple[Any, Look]:
+    def enhance_with_look(self, img: Any, strengths: Strengths, *, out: Any = None) -> tuple[Any, Look]:
         """Returns the enhanced array, written to `out` (which may be `img`), and its look."""
 
     def apply(self, img: Any, look: Look, *, out: Any = None) -> Any:
@@ -224,7 +224,7 @@ def enhanced(
     colours = np.ascontiguousarray(pixels[:, :, :1]) if pixels.shape[2] == 2 else pixels
     try:
         if look is None:
-            result, look = enhancer.enhance_and_tell(colours, strengths, out=colours)
+            result, look = enhancer.enhance_with_look(colours, strengths, out=colours)
         else:
             result = enhancer.apply(colours, look, out=colours)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Stores behind fsspec: what fails for a moment is tried again, what fails for good is said in plain words."""
+"""Stores behind fsspec: what fails for a moment is retried, what fails for good is reported in plain words."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Remote:
             raise kind(f"cannot write {self._shown(name)}: {reason(error)}") from error
 
     def delete_parts(self, folder: str) -> int:
-        """Removes parts that are a day old: no lock tells here whether somebody is writing them."""
+        """Removes parts that are a day old: no lock says here whether somebody is writing them."""
         if self.writes_whole or self._url.is_web:
             return 0
         try:
@@ -168,10 +168,10 @@ class Remote:
             raise ImageError(f"cannot be read from the store: {reason(error)}") from error
 
     def _retrying(self, call: Callable[[], T]) -> T:
-        """Calls, and calls again after a growing pause with some chance in it while the store has trouble.
+        """Calls, and calls again after a growing, partly random pause while the store has trouble.
 
         Raises:
-            OSError: What the store said at last, or at once where trying again is no use.
+            OSError: The store's last error, or its first where retrying is no use.
             EnvironmentMissingError: There are no credentials.
         """
         for attempt in range(_ATTEMPTS):
@@ -211,12 +211,12 @@ class Remote:
 
 
 def _raise_refusal(error: Exception) -> None:
-    """Raises what is no use to try again.
+    """Raises an error that no retry would mend.
 
     Raises:
         FileNotFoundError: 404.
         PermissionError: 401 or 403.
-        OSError: Any other request that makes no sense, and will make none later.
+        OSError: Any other request that the store will never accept.
     """
     if getattr(error, "errno", None) in _USELESS:
         raise error
@@ -240,7 +240,7 @@ def _status(error: Exception) -> int:
 
 
 def reason(error: BaseException) -> str:
-    """Says what a store said, in one line and without the addresses that it may quote."""
+    """Returns a store's message in one line, without the addresses that it may quote."""
     words = getattr(error, "strerror", None) or str(error) or type(error).__name__
     line = " ".join(str(words).strip().partition("\n")[0].split())
     return " ".join(word for word in line.split(" ") if "://" not in word)[:200].rstrip(" :")

@@ -22,7 +22,7 @@ _RANK = {"done": 2, "skipped": 1, "failed": 0}  # of several lines for one file,
 
 
 def is_table(path: Path) -> bool:
-    """Tells a Parquet table from lines of JSON."""
+    """Returns whether a report is a Parquet table, not lines of JSON."""
     return path.suffix.lower() == TABLE_SUFFIX
 
 

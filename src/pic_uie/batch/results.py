@@ -46,7 +46,7 @@ def state(path: Path) -> State:
 
 
 def _has_whole_header(data: bytes) -> bool:
-    """Tells whether the pixels of a picture begin in `data`; no decoder is asked, since it may be missing."""
+    """Returns whether the pixels of a picture begin in `data`; no decoder is asked, since it may be missing."""
     found = sniff(data[:HEAD_BYTES])
     kind = found.name if found else ""
     if kind == "jpeg":

@@ -55,7 +55,7 @@ def find_or_make(
         settings: How pictures are read, and the strengths.
         workers: How many pictures are read at a time.
         stop: Set when the run shall end.
-        say: Tells the user what was found or made.
+        say: Reports to the user what was found or made.
 
     Returns:
         None if `stop` was set.
@@ -83,7 +83,7 @@ def make(
 ) -> Look | None:
     """Returns the look of a set; arguments as for `find_or_make`.
 
-    Pictures that cannot be read have no say: the run will report them.
+    Pictures that cannot be read do not count: the run will report them.
     """
     chosen = [sources[index] for index in evenly_spaced(len(sources), MOST_PICTURES)]
     measured = set(evenly_spaced(len(chosen), MOST_MEASURED))

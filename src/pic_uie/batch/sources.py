@@ -72,7 +72,7 @@ def find(arguments: Iterable[str], *, recursive: bool = False, outside: Path | N
 
 
 def is_folder(path: Path) -> bool:
-    """Tells whether there is a folder; a path that cannot be looked at is none."""
+    """Returns whether there is a folder; a path that cannot be looked at is none."""
     try:
         return path.is_dir()
     except OSError:
@@ -117,7 +117,7 @@ def _expand_list(path: Path, recursive: bool, excluded: Path | None) -> Iterator
 
 
 def read_list(path: Path) -> Iterator[str]:
-    """Yields the entries of a list, one a line; empty lines and those that start with # do not count.
+    """Yields the entries of a list, one per line; empty lines and those that start with # are ignored.
 
     Raises:
         ConfigError: The list cannot be read, or is no list: a line is longer than any path, or there is no end.
@@ -184,7 +184,7 @@ def _walk(folder: Path, recursive: bool, excluded: Path | None) -> Iterator[tupl
 
 
 def _kind(entry: os.DirEntry[str]) -> str:
-    """Tells "folder", "link" (to a folder) or "file", as which everything else is tried and reported."""
+    """Returns "folder", "link" (to a folder) or "file"; everything else is tried as a file, and reported."""
     try:
         if not entry.is_dir():
             return "file"

@@ -1,7 +1,7 @@
 """Where pictures are: on a disk, or in a store that fsspec knows (`s3://`, `gs://`, `az://`, `sftp://`, `https://`).
 
 A place is a `Path` or a `Url`; both answer to list, stat, read, put and delete parts. What is put appears whole or not
-at all. Credentials come from the environment, as every tool for such a store takes them; they are in no message.
+at all. Credentials come from the environment, as for every tool for such a store; no message shows them.
 """
 
 from __future__ import annotations

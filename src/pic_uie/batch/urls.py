@@ -69,7 +69,7 @@ class Url:
         return self.folder.child(file_name)
 
     def holds(self, other: Url) -> bool:
-        """Tells whether `other` is this folder or lies in it."""
+        """Returns whether `other` is this folder or lies in it."""
         inside = not self.name or other.name == self.name or other.name.startswith(f"{self.name}/")
         return self.root == other.root and inside
 
@@ -79,5 +79,5 @@ class Url:
 
 
 def is_url(text: str) -> bool:
-    """Tells a URL from a path."""
+    """Returns whether this is a URL, not a path."""
     return _URL.fullmatch(text) is not None

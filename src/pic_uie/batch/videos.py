@@ -36,7 +36,7 @@ def process_video(
         enhancer: The engine.
         settings: How.
         check: Called for every frame; raises `Interrupted` to give up.
-        progress: Told how far it is.
+        progress: Called with how far it is.
         save_look: Make one look for the video, apply it with these strengths, and write it beside the result.
     """
     outcome = Outcome(str(job.source), str(job.output))

@@ -154,7 +154,7 @@ def _work(todo: _Todo, results: _Results, process: Process, pixels: Budget, file
             results.put(outcome)
     except Interrupted:
         pass
-    except BaseException as error:  # a bug: told to the caller, who raises it
+    except BaseException as error:  # a bug: passed to the caller, who raises it
         results.put(error)
     finally:
         results.put(None)

@@ -148,7 +148,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _in_fresh_process(plan: Plan) -> dict[str, float | str]:
-    """Measures; a run that the machine cannot carry is a row with the reason, as it is a dash in the paper."""
+    """Measures; a run that the machine cannot carry is a row with the reason, where the paper has a dash."""
     context = multiprocessing.get_context("spawn")
     try:
         with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:

@@ -13,7 +13,7 @@ import numpy as np
 from pic_uie import weights as weights_file
 from pic_uie.bench import machine
 from pic_uie.enhancer import Enhancer
-from pic_uie.evaluation.metrics.pictures import Picture
+from pic_uie.images import RGB8
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Engine:
         device: Name of the device and its kind, or None where this machine has none.
     """
 
-    prepare: Callable[[Picture, Path | None, int | None], Runner]
+    prepare: Callable[[RGB8, Path | None, int | None], Runner]
     device: Callable[[], dict[str, str] | None]
 
 
@@ -50,14 +50,14 @@ def available() -> dict[str, dict[str, str]]:
     return {name: device for name, device in devices.items() if device is not None}
 
 
-def _prepare_native(picture: Picture, weights: Path | None, threads: int | None) -> Runner:
+def _prepare_native(picture: RGB8, weights: Path | None, threads: int | None) -> Runner:
     enhancer = Enhancer(weights, threads)
     result = np.empty_like(picture)
     return Runner(lambda: enhancer.enhance(picture, out=result), _nothing, machine.peak_resident_bytes)
 
 
-def _prepare_torch(kind: str) -> Callable[[Picture, Path | None, int | None], Runner]:
-    def prepare(picture: Picture, weights: Path | None, threads: int | None) -> Runner:
+def _prepare_torch(kind: str) -> Callable[[RGB8, Path | None, int | None], Runner]:
+    def prepare(picture: RGB8, weights: Path | None, threads: int | None) -> Runner:
         import torch
 
         from pic_uie.model import PicUie

@@ -1,4 +1,4 @@
-"""The machine under a benchmark, as a table needs it."""
+"""The machine that a benchmark runs on, described for a table."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from pic_uie.weights import DEFAULT_PATH
 FORMAT = "pic-uie-bench-systems-1"
 OURS, OURS_EAGER = "pic-uie", "pic-uie (PyTorch)"
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
-MEMORY_SHARE = 0.75  # of what is free: the rest of the machine goes on living
+MEMORY_SHARE = 0.75  # of what is free: the rest of the machine keeps running
 
 
 @dataclass(frozen=True)

@@ -20,26 +20,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engines", metavar="A,B", help="some of native, torch-cpu, torch-cuda, torch-mps (default: all here)"
     )
     systems = parser.add_mutually_exclusive_group()
-    systems.add_argument("--method", metavar="SYSTEM", help="a system of the paper's tables, in turn with ours")
+    systems.add_argument("--method", metavar="SYSTEM", help="a system of the paper's tables, timed in turn with ours")
     systems.add_argument(
-        "--all", action="store_true", help="all of them: the paper's efficiency table for this machine"
+        "--all", action="store_true", help="all of its systems: the paper's efficiency table for this machine"
     )
     parser.add_argument(
         "--limit",
         type=float,
         default=60.0,
         metavar="S",
-        help="of --method and --all: seconds that one run may take (60)",
+        help="with --method or --all: seconds that one run may take (60)",
     )
     parser.add_argument(
-        "--clock", default="wall", choices=("wall", "cpu"), help="of --method and --all: cpu is fair on a busy machine"
+        "--clock", default="wall", choices=("wall", "cpu"), help="with --method or --all: cpu is fair on a busy machine"
     )
     parser.add_argument("--sizes", default="256,1080p,4k", metavar="A,B", help="256, 1080p, 4k or WIDTHxHEIGHT")
     add_weights(parser, "weights to run (default: the released ones)")
     add_threads(parser, "for engines on the processor (default: their own)")
     parser.add_argument("--warm-up", type=int, default=10, metavar="N", help="runs before the clock starts (10)")
     parser.add_argument("--runs", type=int, default=30, metavar="N", help="timed runs (30)")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE.json", help="write the measurements")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.json", help="write the measurements to this file")
     add_quiet(parser)
     subverbs = parser.add_subparsers(dest="subverb", metavar="SUBVERB", title="sub-verbs")
     table_help = "rows from many machines beside the paper's cross-hardware table"

@@ -15,9 +15,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("before", type=Path, metavar="IN", help="the picture before")
     add("after", type=Path, metavar="OUT", help="the picture after")
-    add("-o", "--output", type=Path, required=True, metavar="FILE", help="the picture to write (format by its suffix)")
-    add("--split", action="store_true", help="left half before, right half after, instead of side by side")
-    add("--width", type=count, default=2400, metavar="N", help="width in pixels, at most (2400)")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the picture to write (its suffix sets the format)",
+    )
+    add("--split", action="store_true", help="one picture, left half before and right half after, instead of two")
+    add("--width", type=count, default=2400, metavar="N", help="maximum width in pixels (2400)")
     add_overwrite(parser, "replace FILE if it exists")
 
 

@@ -1,4 +1,4 @@
-"""`pic-uie data`: the known lists, whether a folder is a data set as published, and bringing it into shape."""
+"""`pic-uie data`: prints the known lists; checks and converts data sets as published."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ NAMES = "uieb, lsui, u45, c60, uiqad, flsea or urpc"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the sub-verbs."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("lists", help="the test lists that come with the package", description="Prints the known lists.")
-    check = actions.add_parser("check", help="check whether a folder is a data set as published")
+    actions.add_parser(
+        "lists", help="print the test lists that come with the package", description="Prints the known lists."
+    )
+    check = actions.add_parser("check", help="check a folder against the data set as published")
     prepare = actions.add_parser("prepare", help="convert a published data set to the layout that pic-uie reads")
     for action, does in ((check, "Compares a folder with"), (prepare, "Links the pictures of")):
         action.description = f"{does} a data set as published."
@@ -25,15 +27,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     prepare.add_argument("-o", "--output", required=True, type=Path, metavar="DIR", help="an empty or new folder")
     prepare.add_argument("--copy", action="store_true", help="copy the pictures instead of linking to them")
     prepare.add_argument(
-        "--scene", action="append", default=[], metavar="NAME", help="of flsea: only this one; may be repeated"
+        "--scene", action="append", default=[], metavar="NAME", help="flsea: only this scene; may be repeated"
     )
-    prepare.add_argument("--classes", metavar="A,B", help="of urpc: holothurian,echinus,scallop,starfish by default")
+    prepare.add_argument("--classes", metavar="A,B", help="urpc: default holothurian,echinus,scallop,starfish")
     prepare.add_argument(
         "--split",
         nargs=3,
         type=fraction,
         metavar=("TRAIN", "VAL", "TEST"),
-        help="of urpc: shares where no split is published (default 0.7 0.1 0.2)",
+        help="urpc: shares, where no split is published (default 0.7 0.1 0.2)",
     )
 
 

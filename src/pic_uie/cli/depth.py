@@ -24,15 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `pic-uie depth`."""
     parser.add_argument("images", nargs="+", type=Path, metavar="IMAGES", help="pictures, or folders of pictures")
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="DIR", help="for the maps, one grey PNG each"
+        "-o", "--output", type=Path, required=True, metavar="DIR", help="folder for the maps, one grey PNG each"
     )
     parser.add_argument("--model", type=Path, required=True, metavar="NET.onnx", help="the monocular depth network")
-    parser.add_argument("--preset", choices=PRESET_NAMES, help="documented pre-processing of a family of networks")
+    parser.add_argument("--preset", choices=PRESET_NAMES, help="pre-processing that a family of networks documents")
     parser.add_argument("--size", metavar="WxH", help="input size, if the network accepts any")
     parser.add_argument("--channels", choices=("rgb", "bgr"), help="channel order (default rgb)")
-    parser.add_argument("--scale", type=float, help="factor on pixels of 0..255 (default 1/255)")
+    parser.add_argument("--scale", type=float, help="multiplies pixels of 0..255 (default 1/255)")
     parser.add_argument("--mean", type=float, nargs=3, metavar="M", help="subtracted after scaling (default 0 0 0)")
-    parser.add_argument("--std", type=float, nargs=3, metavar="S", help="divided by after that (default 1 1 1)")
+    parser.add_argument("--std", type=float, nargs=3, metavar="S", help="divides the difference (default 1 1 1)")
     parser.add_argument("--distance", action="store_true", help="the network predicts distance, not inverse depth")
     parser.add_argument("--bits", type=int, choices=(8, 16), default=8, help="bits of the PNG (default 8)")
     parser.add_argument("--batch", type=count, default=8, help="pictures per batch, if the network allows (default 8)")

@@ -24,11 +24,11 @@ class Progress(Protocol):
     ) -> None: ...
 
     def advance(self, outcome: Outcome) -> None:
-        """One more file is finished."""
+        """Counts one more finished file."""
 
 
 def make(total: int | None, *, quiet: bool, verbose: bool) -> Progress:
-    """Chooses the bar for several files (None: nobody knows how many) on a terminal, plain lines otherwise."""
+    """Chooses the bar for several files (None: an unknown number) on a terminal, plain lines otherwise."""
     if sys.stderr.isatty() and total != 1 and not quiet:
         return BarProgress(total, verbose=verbose)
     return LineProgress(total, quiet=quiet, verbose=verbose)

@@ -60,9 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="baseline gives the same bytes on every x86-64 machine (default: the fastest here)",
     )
-    add("--suffix", default=DEFAULT_SUFFIX, help=f"in the names of results beside their source ({DEFAULT_SUFFIX})")
+    add("--suffix", default=DEFAULT_SUFFIX, help=f"appended to names of results beside their source ({DEFAULT_SUFFIX})")
     add("--format", default="auto", choices=["auto", *FORMATS], help="format of the results (auto: the source's)")
-    add("--quality", type=percentage, metavar="Q", help="JPEG, WebP, AVIF: 1 to 100 (near the source's, else 95)")
+    add("--quality", type=percentage, metavar="Q", help="of JPEG, WebP and AVIF, 1 to 100 (near the source's, else 95)")
     add("--resize", type=count, metavar="N", help="make the longer side N pixels; smaller pictures stay as they are")
     add("--strip-metadata", action="store_true", help="leave out EXIF, GPS, XMP, IPTC, ICC profile and resolution")
     add("--max-pixels", type=count, default=MAX_PIXELS, metavar="N", help=f"refuse larger pictures ({MAX_PIXELS})")
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=["here", "ray"],
         help="compute here, or on a Ray cluster (RAY_ADDRESS)",
     )
-    add("--shard", type=shard, metavar="I/N", help="process only share I of N: one machine of several")
+    add("--shard", type=shard, metavar="I/N", help="process only share I of N, as one of several machines")
     add("--dry-run", action="store_true", help="print what would be done, without doing it")
     loudness = parser.add_mutually_exclusive_group()
     loudness.add_argument("-q", "--quiet", action="store_true", help="print only errors and what could not be kept")

@@ -30,7 +30,7 @@ class Run:
 
     Args:
         arguments: The options of the command.
-        count: How many pictures there are; None: nobody knows.
+        count: How many pictures there are; None: unknown.
 
     Raises:
         EnvironmentMissingError: libvips, the weights or Ray are missing.
@@ -155,7 +155,7 @@ def pending(jobs: Iterable[DiskJob], ledger: Ledger, *, overwrite: bool) -> Iter
 
 
 def summary(ledger: Ledger, total: int | None, seconds: float, code: int) -> str:
-    """Says in one line how a run ended."""
+    """Returns one line on how a run ended."""
     counts = ledger.counts
     parts = [f"{counts['done']} enhanced"]
     if counts["skipped"]:

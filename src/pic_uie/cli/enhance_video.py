@@ -37,14 +37,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options that are about videos."""
     group = parser.add_argument_group("videos")
     add = group.add_argument
-    add("--temporal", choices=TEMPORAL, default="smooth", help="corrections over time: smoothed, one for all, or free")
-    add("--codec", choices=("auto", "h264", "hevc"), default="auto", help="of results (auto: H.264, above 8 bits HEVC)")
+    add(
+        "--temporal",
+        choices=TEMPORAL,
+        default="smooth",
+        help="corrections over time: smoothed, one for the clip, or per frame",
+    )
+    add(
+        "--codec",
+        choices=("auto", "h264", "hevc"),
+        default="auto",
+        help="of the results (auto: H.264, above 8 bits HEVC)",
+    )
     crfs = f"{DEFAULT_CRF['h264']}, HEVC {DEFAULT_CRF['hevc']}"
     add("--crf", type=_crf, metavar="N", help=f"quality, 0 to {_MAX_CRF}, smaller is better ({crfs})")
     add("--preset", choices=PRESETS, default=DEFAULT_PRESET, help=f"effort of the encoder ({DEFAULT_PRESET})")
-    add("--start", type=timestamp, metavar="T", help="begin here: seconds, or H:MM:SS.s")
+    add("--start", type=timestamp, metavar="T", help="start here: seconds, or H:MM:SS.s")
     add("--end", type=timestamp, metavar="T", help="end here")
-    add("--tone-map", action="store_true", help="make SDR of HDR videos (PQ, HLG), which are refused otherwise")
+    add("--tone-map", action="store_true", help="convert HDR videos (PQ, HLG) to SDR; otherwise they are refused")
     add("--side-by-side", action="store_true", help="show the source beside the result")
 
 

@@ -25,7 +25,7 @@ _Signature = tuple[int, int] | None  # size and time of the last change
 
 
 def watch(arguments: argparse.Namespace) -> int:
-    """Enhances what is there and what appears; Ctrl-C is its regular end.
+    """Enhances what is there and what appears; Ctrl-C ends it regularly.
 
     Raises:
         ConfigError: Options that make no sense with it.

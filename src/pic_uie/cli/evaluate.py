@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--name", help="what tables call the method (default: the name of the file or folder)")
     data = parser.add_argument_group("data")
-    data.add_argument("--data", type=Path, metavar="DIR", help="holds the folders that the protocol names")
+    data.add_argument("--data", type=Path, metavar="DIR", help="folder with the folders that the protocol names")
     data.add_argument("--inputs", type=Path, metavar="DIR", help="degraded pictures (default: DATA/input)")
     data.add_argument("--references", type=Path, metavar="DIR", help="references (default: DATA/target)")
     data.add_argument(
@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     data.add_argument("--allow-extra", action="store_true", help="ignore predictions that the list does not name")
     how = parser.add_argument_group("how")
-    how.add_argument("--metrics", metavar="A,B", help="metrics instead of the protocol's")
-    how.add_argument("--resize", metavar="A,B", help="of paper-256, antialias-256, native, from-256")
+    how.add_argument("--metrics", metavar="A,B", help="these metrics instead of the protocol's")
+    how.add_argument("--resize", metavar="A,B", help="some of paper-256, antialias-256, native, from-256")
     how.add_argument(
         "--assets", type=Path, metavar="DIR", help="folder of LPIPS and NIQE parameters (or PIC_UIE_ASSETS)"
     )

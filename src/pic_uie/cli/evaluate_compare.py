@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("a", type=Path, metavar="A.json", help="result of the first method")
     parser.add_argument("b", type=Path, metavar="B.json", help="result of the second method")
-    parser.add_argument("--metric", help="whose worst ten are listed (default: the first)")
+    parser.add_argument("--metric", help="list the worst ten by this metric (default: the first)")
     parser.add_argument("--resize", metavar="NAME", help="way of resizing to compare by (default: the first of both)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the difference of every picture")
 

@@ -20,25 +20,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("data_file", type=Path, metavar="DATA.yaml", help="a YOLO-format set with train, val and test")
     parser.add_argument(
-        "-o", "--output", required=True, type=Path, metavar="DIR", help="copies of the set, detectors, detection.json"
+        "-o",
+        "--output",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="folder for copies of the set, detectors and detection.json",
     )
     parser.add_argument("--method", action="append", default=[], metavar="NAME=PATH", help=METHOD_HELP)
     parser.add_argument("--prepare", action="store_true", help="only write the copies of the set")
     add_quiet(parser)
     how = parser.add_argument_group("detectors (the same for all)")
-    how.add_argument("--model", default="yolo11n.yaml", help="from scratch (default), or a checkpoint on this machine")
+    how.add_argument(
+        "--model", default="yolo11n.yaml", help="yolo11n.yaml, from scratch (default), or a checkpoint on this machine"
+    )
     how.add_argument("--epochs", type=count, default=300, metavar="N", help="default 300, the paper's")
     how.add_argument("--patience", type=count, default=100, metavar="N", help="default 100, the paper's")
     how.add_argument("--size", type=count, default=640, metavar="N", help="side of the pictures (default 640)")
     how.add_argument("--batch", type=count, default=16, metavar="N", help="default 16")
     how.add_argument("--seeds", type=_seeds, default=(0,), metavar="A,B", help="one detector per seed (default: 0)")
-    how.add_argument("--device", default="cpu", help="of PyTorch, e.g. cpu or 0")
+    how.add_argument("--device", default="cpu", help="PyTorch device, e.g. cpu or 0 (default cpu)")
     how.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="of Ultralytics' training, e.g. workers=2 or optimizer=SGD; may be repeated",
+        help="for Ultralytics' training, e.g. workers=2 or optimizer=SGD; may be repeated",
     )
 
 

@@ -21,10 +21,12 @@ FORMAT = "pic-uie-matching-1"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument(
-        "frames_folder", type=Path, metavar="FRAMES", help="every folder in it with pictures is a sequence"
+        "frames_folder", type=Path, metavar="FRAMES", help="every folder with pictures in this one is a sequence"
     )
-    parser.add_argument("--paper", action="store_true", help="the paper's: five scenes, --frames 4 --stride 4")
-    parser.add_argument("--scene", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
+    parser.add_argument("--paper", action="store_true", help="the paper's protocol: five scenes, --frames 4 --stride 4")
+    parser.add_argument(
+        "--scene", action="append", default=[], metavar="NAME", help="only this sequence; may be repeated"
+    )
     parser.add_argument("--frames", type=count, metavar="N", help="frames around the middle (default: all)")
     parser.add_argument("--stride", type=count, metavar="N", help="take every N-th frame (default: 1)")
     parser.add_argument("--method", action="append", default=[], metavar="NAME=PATH", help=METHOD_HELP)

@@ -1,4 +1,4 @@
-"""`pic-uie evaluate table A.json B.json ...`: any number of methods and seeds on one list, as a table of one's own."""
+"""`pic-uie evaluate table A.json B.json ...`: any number of methods and seeds on one list, as one table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.epilog = "Results of one name are seeds of one method; NAME=FILE gives a result another name."
-    parser.add_argument("results", nargs="+", metavar="[NAME=]RESULT.json", help="of `pic-uie evaluate`")
+    parser.add_argument("results", nargs="+", metavar="[NAME=]RESULT.json", help="what `pic-uie evaluate -o` wrote")
     parser.add_argument("--against", metavar="NAME", help="test every other method against this one")
     parser.add_argument("--resize", metavar="NAME", help="way of resizing (default: the first that all have)")
     parser.add_argument(

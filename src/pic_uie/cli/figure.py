@@ -1,4 +1,4 @@
-"""`pic-uie figure`: the paper's figures from data, as PNG or PDF."""
+"""`pic-uie figure`: the paper's figures, drawn from data, as PNG or PDF."""
 
 from __future__ import annotations
 
@@ -28,14 +28,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds one sub-verb per figure."""
     figures = parser.add_subparsers(dest="figure", required=True, metavar="FIGURE")
     bubbles = figures.add_parser("bubbles", help="quality against cost: the paper's methods and ours")
-    bubbles.add_argument("results", nargs="*", type=Path, metavar="RESULT.json", help="of `pic-uie evaluate`")
-    bubbles.add_argument("--weights", action="append", default=[], type=Path, metavar="FILE", help="what made them")
-    bubbles.add_argument("--bench", type=Path, metavar="FILE.json", help="of `pic-uie bench`: our time at 256")
+    bubbles.add_argument(
+        "results", nargs="*", type=Path, metavar="RESULT.json", help="what `pic-uie evaluate -o` wrote"
+    )
+    bubbles.add_argument(
+        "--weights", action="append", default=[], type=Path, metavar="FILE", help="the weights behind them"
+    )
+    bubbles.add_argument(
+        "--bench", type=Path, metavar="FILE.json", help="what `pic-uie bench -o` wrote: our time at 256"
+    )
     bubbles.add_argument("--column", default="uieb-90", choices=("uieb-90", "lsui"))
     bubbles.add_argument("--metric", default="psnr", choices=("psnr", "ssim", "mse", "lpips", "pcqi"))
     bubbles.add_argument("--x", choices=COSTS, help="default: ms, or gflops where our time is not known")
     bubbles.add_argument("--color", default="gflops", choices=COSTS, help="default: gflops, as in the paper")
-    grid = figures.add_parser("grid", help="pictures of any methods side by side with enlarged crops")
+    grid = figures.add_parser("grid", help="pictures of several methods side by side, with enlarged crops")
     grid.add_argument(
         "methods", nargs="+", metavar="NAME=PATH", help="a folder of pictures, or weights to run on the first folder's"
     )
@@ -44,20 +50,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--crop", action="append", default=[], metavar="[STEM=]L,T,W,H", help="shares of the picture; at most two each"
     )
     capacity = figures.add_parser("capacity", help="the width scan: the paper's statements and ours")
-    capacity.add_argument("scan", nargs="?", type=Path, metavar="width-scan.json", help="of `pic-uie reproduce`")
+    capacity.add_argument(
+        "scan", nargs="?", type=Path, metavar="width-scan.json", help="what `pic-uie reproduce` wrote"
+    )
     depth = figures.add_parser("depth", help="histogram of the correlation of -log t with depth")
     depth.add_argument("methods", nargs="+", metavar="NAME=PATH", help="weights, or depth-correlation.json of a run")
-    depth.add_argument("--data", type=Path, metavar="DIR", help="for weights: has input/, target/ and depth/")
+    depth.add_argument("--data", type=Path, metavar="DIR", help="for weights: folder with input/, target/ and depth/")
     depth.add_argument("--list", type=list_file, metavar=LIST, help="pictures to use (default: all in DIR)")
     depth.add_argument("--size", type=int, default=256, metavar="N", help="side of the pictures (default 256)")
     matching = figures.add_parser("matching", help="matches between two neighbouring frames, method by method")
-    matching.add_argument("frames_folder", type=Path, metavar="FRAMES", help="every folder with pictures is a sequence")
+    matching.add_argument(
+        "frames_folder", type=Path, metavar="FRAMES", help="every folder with pictures in this one is a sequence"
+    )
     matching.add_argument("--method", action="append", default=[], metavar="NAME=PATH", help=METHOD_HELP)
     matching.add_argument("--scene", metavar="NAME", help="default: the first")
     matching.add_argument("--pair", type=int, default=0, metavar="N", help="which adjacent pair, from 0 (default 0)")
     matching.add_argument("--frames", type=count, metavar="N", help="frames around the middle (default: all)")
     matching.add_argument("--stride", type=count, default=1, metavar="N", help="take every N-th frame (default: 1)")
-    detection = figures.add_parser("detection", help="boxes of separately trained detectors side by side")
+    detection = figures.add_parser("detection", help="boxes of separately trained detectors, side by side")
     detection.add_argument("folder", type=Path, metavar="DIR", help="-o of `pic-uie evaluate detection`")
     detection.add_argument("--pictures", metavar="A,B", help="stems (default: the three with the most labels)")
     detection.add_argument("--seed", type=int, default=0, metavar="N", help="whose detectors (default 0)")

@@ -24,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("looks", nargs="+", type=Path, metavar="LOOK", help="files that --save-look wrote")
     mix = actions.add_parser("mix", help="make a look between two others")
     mix.add_argument("first", type=Path, metavar="A", help="a look")
-    mix.add_argument("second", type=Path, metavar="B", help="another")
+    mix.add_argument("second", type=Path, metavar="B", help="another look")
     mix.add_argument("--at", type=fraction, default=0.5, metavar="S", help="0 is A, 1 is B (0.5)")
     _add_output(mix, "C.look.json")
-    cube = actions.add_parser("cube", help="make a 3-D colour table (.cube) for editors of pictures and video")
+    cube = actions.add_parser("cube", help="make a 3-D colour table (.cube) for photo and video editors")
     cube.add_argument("look", type=Path, metavar="LOOK", help="a file that --save-look wrote")
     cube.add_argument("--size", type=int, default=_CUBE, metavar="N", help=f"samples along each side ({_CUBE})")
     add_weights(cube, "those of the look, if not the ones in the package")
@@ -91,7 +91,7 @@ def _described(look: Look, path: Path) -> str:
         f"  made by    {shown(look.software) or 'unknown'}, weights {look.weights[:16]}",
         f"  look       {look.sha256}",
         "  strengths  " + ", ".join(f"{name} {value:g}" for name, value in look.strengths.as_dict().items()),
-        f"  haze       takes away a veil of {_span(veil)}, then multiplies by {_span(gain)} (t {_span(t)})",
+        f"  haze       removes a veil of {_span(veil)}, then multiplies by {_span(gain)} (t {_span(t)})",
         f"  contrast   1/4, 1/2, 3/4 become {tone[0]:.2f}, {tone[1]:.2f}, {tone[2]:.2f}; refiner {theta.refinement:g}",
         f"  colour     moves chroma by {shift:.3f} on average, in a table of {theta.lut.shape[-1]} x "
         f"{theta.lut.shape[-1]}",

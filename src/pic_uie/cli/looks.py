@@ -26,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--look",
         type=Path,
         metavar="FILE|PICTURE",
-        help="apply this look, or that of this picture or video, to all of them",
+        help="apply this look, or the look of this picture or video, to every source",
     )
-    add("--same-look", action="store_true", help="one look for the whole set: equal colours stay equal")
+    add("--same-look", action="store_true", help="use one look for the whole set: equal colours stay equal")
     add("--save-look", action="store_true", help="also write the look of each file beside its result")
 
 

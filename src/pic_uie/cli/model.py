@@ -13,7 +13,7 @@ SIZES = {"256": (256, 256), "1080p": (1080, 1920), "4K": (2160, 3840)}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the sub-verb and its options."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    summary = actions.add_parser("summary", help="parts, parameters and GFLOPs at 256, 1080p and 4K")
+    summary = actions.add_parser("summary", help="print parts, parameters and GFLOPs at 256, 1080p and 4K")
     what = summary.add_mutually_exclusive_group()
     what.add_argument("--config", metavar="FILE", help="a configuration file, e.g. configs/variants/width-32.yaml")
     what.add_argument("--method", metavar="SYSTEM", help="a system of the paper's tables, e.g. nu2net")

@@ -15,10 +15,10 @@ LIST = "NAME|FILE"  # how `list_file` is written in help texts
 
 
 _GROUPS = {
-    "haze": "how much of the veil of the water is taken away",
-    "contrast": "how much of the tone curve and the refinement is applied",
-    "colour": "how much single colours are corrected",
-    "balance": "how much the balance of all colours is corrected",
+    "haze": "how much haze to remove",
+    "contrast": "how much of the tone curve and the refinement to apply",
+    "colour": "how much to correct individual colours",
+    "balance": "how much to correct the overall colour balance",
 }
 
 
@@ -30,7 +30,7 @@ class Takes(Protocol):
         """Declares an option."""
 
 
-def add_weights(parser: Takes, what: str = "other weights than those that come with pic-uie") -> None:
+def add_weights(parser: Takes, what: str = "use these weights instead of those that come with pic-uie") -> None:
     """Declares --weights."""
     parser.add_argument("--weights", type=Path, metavar="FILE", help=what)
 
@@ -42,7 +42,7 @@ def add_threads(parser: Takes, what: str = "CPU threads (default: all cores)") -
 
 def add_quiet(parser: Takes) -> None:
     """Declares -q."""
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
 
 
 def add_overwrite(parser: Takes, what: str = "replace a file that exists already") -> None:
@@ -53,12 +53,11 @@ def add_overwrite(parser: Takes, what: str = "replace a file that exists already
 def add_strengths(parser: argparse.ArgumentParser) -> None:
     """Declares --strength and the strength of each group."""
     add = parser.add_argument
-    add(
-        "--strength", type=fraction, default=1.0, metavar="S", help="0 leaves the picture as it is, 1 corrects it fully"
-    )
+    strength = "0 leaves the picture as it is, 1 corrects it fully (1)"
+    add("--strength", type=fraction, default=1.0, metavar="S", help=strength)
     for name, what in _GROUPS.items():
         flags = [f"--{name}", "--color"] if name == "colour" else [f"--{name}"]
-        add(*flags, dest=name, type=fraction, default=1.0, metavar="S", help=f"{what}, from 0 to 1 (1)")
+        add(*flags, dest=name, type=fraction, default=1.0, metavar="S", help=f"{what}, 0 to 1 (1)")
 
 
 def strengths(arguments: argparse.Namespace) -> Strengths:

@@ -37,7 +37,9 @@ TYPES = {".js": "text/javascript", ".wasm": "application/wasm", ".webmanifest": 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("--port", type=port_number, help=f"default {DEFAULT_PORT}, or any free one if that is taken")
+    parser.add_argument(
+        "--port", type=port_number, help=f"port (default {DEFAULT_PORT}, or any free one if that is taken)"
+    )
     parser.add_argument("--open", action="store_true", help="open it in the browser")
 
 

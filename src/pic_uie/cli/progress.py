@@ -27,17 +27,10 @@ def rated_bar(console: Console, *, transient: bool) -> Bar:
     return Bar(*columns, console=console, transient=transient)
 
 
-class Progress:
-    """Counts finished items; use it as a context manager so that the bar ends."""
+class Shown:
+    """What has a bar on a terminal and none elsewhere; use it as a context manager so that the bar ends."""
 
-    def __init__(self, total: int, label: str, quiet: bool = False) -> None:
-        self.total, self.label, self.quiet = total, label, quiet
-        self.done = 0
-        self.started = time.monotonic()
-        console = Console(stderr=True)
-        self.bar = rated_bar(console, transient=False) if console.is_terminal and not quiet else None
-        if self.bar:
-            self.task = self.bar.add_task(label, total=total)
+    bar: Bar | None
 
     def __enter__(self) -> Self:
         if self.bar:
@@ -49,6 +42,19 @@ class Progress:
     ) -> None:
         if self.bar:
             self.bar.stop()
+
+
+class Progress(Shown):
+    """Counts finished items."""
+
+    def __init__(self, total: int, label: str, quiet: bool = False) -> None:
+        self.total, self.label, self.quiet = total, label, quiet
+        self.done = 0
+        self.started = time.monotonic()
+        console = Console(stderr=True)
+        self.bar = rated_bar(console, transient=False) if console.is_terminal and not quiet else None
+        if self.bar:
+            self.task = self.bar.add_task(label, total=total)
 
     def advance(self) -> None:
         """Notes that one more item is done."""

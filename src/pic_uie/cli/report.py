@@ -1,4 +1,4 @@
-"""`pic-uie report`: merges and sums up what `pic-uie enhance --report` wrote."""
+"""`pic-uie report`: merges and summarises what `pic-uie enhance --report` wrote."""
 
 from __future__ import annotations
 
@@ -23,15 +23,19 @@ _BINS, _BAR = 10, 40
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the two sub-verbs."""
     verbs = parser.add_subparsers(dest="subverb", required=True, metavar="merge|summary")
-    merge = verbs.add_parser("merge", help="one report of several: of shards, or of runs that continued each other")
+    merge = verbs.add_parser(
+        "merge", help="merge the reports of shards, or of runs that continued each other, into one"
+    )
     merge.add_argument("files", nargs="+", type=Path, metavar="FILE", help="reports (.jsonl or .parquet)")
     merge.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="report to write")
-    summary = verbs.add_parser("summary", help="counts, reasons, rate, the slowest, and a histogram")
+    summary = verbs.add_parser(
+        "summary", help="print counts, reasons for failures, rate, the slowest files and a histogram"
+    )
     summary.add_argument("files", nargs="+", type=Path, metavar="FILE", help="reports (.jsonl or .parquet)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Merges or sums up."""
+    """Merges or summarises."""
     if arguments.subverb == "merge":
         reports.refuse_another_file(arguments.output)
         count = reports.merge(arguments.files, arguments.output)

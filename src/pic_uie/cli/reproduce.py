@@ -30,9 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("table", metavar="TABLE", help="which table; see below")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="change the common recipe, e.g. seed=1")
-    parser.add_argument("--data", required=True, type=Path, metavar="DIR", help="has input/, target/ and depth/")
+    parser.add_argument(
+        "--data", required=True, type=Path, metavar="DIR", help="folder with input/, target/ and depth/"
+    )
     parser.add_argument("--list", type=list_file, metavar=LIST, help="pictures to use (default: all in DIR)")
-    parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIR", help="runs, TABLE.md and TABLE.json")
+    parser.add_argument(
+        "-o", "--output", required=True, type=Path, metavar="DIR", help="folder for runs, TABLE.md and TABLE.json"
+    )
     parser.add_argument("--pages", type=Path, metavar="DIR", help="write the reports here instead of into -o")
     parser.add_argument("--jobs", type=count, metavar="N", help="pictures scored at a time (default: all cores)")
     trained = parser.add_argument_group("tables of trainings")
@@ -42,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar=LIST,
         help=f"pictures to hold out and score on (default: CONFIGS/{VALIDATION})",
     )
-    trained.add_argument("--epochs", type=count, metavar="N", help="of every row (default: the recipe's)")
+    trained.add_argument("--epochs", type=count, metavar="N", help="epochs of every row (default: the recipe's)")
     trained.add_argument("--only", action="append", default=[], metavar="ROW", help="train this row; may be repeated")
     trained.add_argument("--collect", action="store_true", help="train nothing: report what is finished")
     trained.add_argument(
@@ -51,14 +55,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="DIR",
-        help="-o of the same table with another seed, to measure the noise; may be repeated",
+        help="-o folder of the same table with another seed, to measure the noise; may be repeated",
     )
     trained.add_argument("--plan", action="store_true", help="train nothing: print the rows and their folders")
-    trained.add_argument("--configs", type=Path, default=Path("configs"), metavar="DIR", help="default: ./configs")
+    trained.add_argument(
+        "--configs", type=Path, default=Path("configs"), metavar="DIR", help="folder of recipes (default: ./configs)"
+    )
     trained.add_argument("--lsui", type=Path, metavar="DIR", help="score on this data set too, as the paper's LSUI")
     trained.add_argument("--lsui-list", type=list_file, metavar=LIST, help="its test pictures (default: all)")
     add_threads(trained)
-    trained.add_argument("--device", default="cpu", help="of PyTorch, e.g. cuda")
+    trained.add_argument("--device", default="cpu", help="PyTorch device, e.g. cuda (default cpu)")
     quality = parser.add_argument_group("quality")
     quality.add_argument(
         "--method",
@@ -67,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=PATH",
         help=METHOD_HELP,
     )
-    quality.add_argument("--protocol", default="uieb-90", metavar="NAME|FILE", help="default: uieb-90")
+    quality.add_argument("--protocol", default="uieb-90", metavar="NAME|FILE", help="to score under (default: uieb-90)")
     quality.add_argument("--assets", type=Path, metavar="DIR", help="folder of LPIPS and NIQE parameters")
 
 

@@ -13,7 +13,7 @@ from pic_uie.cli.exit_codes import INTERRUPTED
 
 
 def leave_silently() -> None:
-    """Lets Ctrl-C end the process without a word: while it starts there is nothing to say, and nothing to tidy up."""
+    """Lets Ctrl-C end the process silently: while it starts there is nothing to report, and nothing to clean up."""
     signal.signal(signal.SIGINT, _leave)
 
 

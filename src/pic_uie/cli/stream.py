@@ -8,26 +8,25 @@ import queue
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pic_uie.arguments import Pixels
+from pic_uie.arguments import Array
 from pic_uie.cli import exit_codes
 from pic_uie.cli.options import add_strengths, add_threads, add_weights, strengths
 from pic_uie.cli.streams import drop_output, say
 from pic_uie.enhancer import Enhancer
 from pic_uie.errors import ConfigError, VideoError
+from pic_uie.video.handover import POLL_SECONDS, put, taken
 from pic_uie.video.temporal import Causal
 from pic_uie.yuv import LUMA_WEIGHTS, Matrix, Yuv
 
 PIXELS = ("yuv420p", "nv12", "rgb24")
 _HD_LINES = 720
 _MAX_SIDE = 16384
-_POLL_SECONDS = 0.1
-
 _PIPE_BYTES = 1 << 20
 
 Frame = NDArray[np.uint8]
@@ -37,19 +36,19 @@ Frames = queue.Queue[Frame | BaseException | None]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    add("--size", type=_size, required=True, metavar="WxH", help="width and height of a frame, as 1920x1080")
+    add("--size", type=_size, required=True, metavar="WxH", help="width and height of a frame, such as 1920x1080")
     add("--pixels", choices=PIXELS, default="yuv420p", help="layout of a frame, in and out (yuv420p)")
-    add("--matrix", choices=("auto", *LUMA_WEIGHTS), default="auto", help="of YUV (auto: bt709 from 720 lines on)")
-    add("--range", choices=("limited", "full"), default="limited", help="of YUV (limited)")
-    add("--rate", type=_rate, default=30.0, metavar="R", help="frames a second, for the smoothing (30)")
-    add("--temporal", choices=("smooth", "off"), default="smooth", help="corrections over time: smoothed, or free")
+    add("--matrix", choices=("auto", *LUMA_WEIGHTS), default="auto", help="YUV matrix (auto: bt709 from 720 lines up)")
+    add("--range", choices=("limited", "full"), default="limited", help="YUV range (limited)")
+    add("--rate", type=_rate, default=30.0, metavar="R", help="frames per second, for smoothing (30)")
+    add("--temporal", choices=("smooth", "off"), default="smooth", help="corrections over time: smoothed, or per frame")
     add_strengths(parser)
     add_threads(parser)
     add_weights(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Enhances frames until the input ends, or nobody reads the output any more."""
+    """Enhances frames until the input ends or the reader of the output has gone."""
     if sys.stdin.isatty() or sys.stdout.isatty():
         raise ConfigError("stream reads raw frames from a pipe and writes them to one; docs/video.md has recipes")
     enhance = enhancer_of(arguments)
@@ -66,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def enhancer_of(arguments: argparse.Namespace) -> Callable[[Frame], None]:
-    """Returns what enhances a frame in place."""
+    """Returns a function that enhances a frame in place."""
     enhancer = Enhancer(arguments.weights, arguments.threads)
     causal = Causal(arguments.rate) if arguments.temporal == "smooth" else None
     chosen = strengths(arguments)
@@ -87,8 +86,8 @@ def enhancer_of(arguments: argparse.Namespace) -> Callable[[Frame], None]:
     return enhance
 
 
-def viewer(width: int, height: int, pixels: str, matrix: str, full_range: bool) -> Callable[[Frame], Pixels | Yuv]:
-    """Returns what makes a picture of the bytes of a frame, without copying."""
+def viewer(width: int, height: int, pixels: str, matrix: str, full_range: bool) -> Callable[[Frame], Array | Yuv]:
+    """Returns a function that views the bytes of a frame as a picture, without copying."""
     if pixels == "rgb24":
         return lambda frame: frame.reshape(height, width, 3)
     chosen: Matrix = "bt709" if height >= _HD_LINES else "bt601"
@@ -99,20 +98,20 @@ def viewer(width: int, height: int, pixels: str, matrix: str, full_range: bool) 
 
 
 def frame_size(width: int, height: int, pixels: str) -> int:
-    """Returns the bytes of a frame."""
+    """Returns how many bytes a frame has."""
     if pixels == "rgb24":
         return 3 * width * height
     return width * height + 2 * ((width + 1) // 2) * ((height + 1) // 2)
 
 
 def pump(source: IO[bytes], target: IO[bytes], size: int, enhance: Callable[[Frame], None]) -> int:
-    """Carries frames through; a frame waits for none behind it. Returns how many.
+    """Carries frames through; no frame waits for a later one. Returns how many there were.
 
     Reading, enhancing and writing overlap, each with a frame of its own and one more between them.
 
     Raises:
-        BrokenPipeError: Nobody reads the output any more.
-        VideoError: The input ends inside of a frame.
+        BrokenPipeError: The reader of the output has gone.
+        VideoError: The input ends within a frame.
     """
     stop = threading.Event()
     frames: Frames = queue.Queue(maxsize=1)
@@ -127,15 +126,15 @@ def pump(source: IO[bytes], target: IO[bytes], size: int, enhance: Callable[[Fra
     count = 0
     try:
         try:
-            for frame in _taken(frames, stop):
+            for frame in taken(frames, stop):
                 enhance(frame)
-                _put(done, frame, stop)
+                put(done, frame, stop)
                 count += 1
         except (VideoError, OSError) as error:  # what was enhanced before is still written
             failures.append(error)
-        _put(done, None, stop)
+        put(done, None, stop)
         while writer.is_alive():
-            writer.join(_POLL_SECONDS)
+            writer.join(POLL_SECONDS)
     finally:
         stop.set()
     if failures:
@@ -153,38 +152,16 @@ def _widen(descriptor: int) -> None:
         return
 
 
-def _put(items: Frames, item: Frame | BaseException | None, stop: threading.Event) -> None:
-    while not stop.is_set():
-        try:
-            items.put(item, timeout=_POLL_SECONDS)
-            return
-        except queue.Full:
-            continue
-
-
 def _write(descriptor: int, done: Frames, failures: list[BaseException], stop: threading.Event) -> None:
     """Writes past Python's buffer, whose lock would be held at the end of an interrupted run."""
     try:
-        for frame in _taken(done, stop):
+        for frame in taken(done, stop):
             view = frame.data
             while view:
                 view = view[os.write(descriptor, view) :]
     except BaseException as error:  # raised again by `pump`
         failures.append(error)
         stop.set()
-
-
-def _taken(frames: Frames, stop: threading.Event) -> Iterator[Frame]:
-    while not stop.is_set():
-        try:
-            item = frames.get(timeout=_POLL_SECONDS)  # a timeout lets signal handlers run
-        except queue.Empty:
-            continue
-        if item is None:
-            return
-        if isinstance(item, BaseException):
-            raise item
-        yield item
 
 
 def _read(source: IO[bytes], size: int, frames: Frames, stop: threading.Event) -> None:
@@ -203,11 +180,11 @@ def _read(source: IO[bytes], size: int, frames: Frames, stop: threading.Event) -
                 item = None
             elif got < size:
                 item = VideoError(
-                    f"the input ended inside of frame {number + 1} ({got} of {size} bytes); check --size and --pixels"
+                    f"the input ended within frame {number + 1} ({got} of {size} bytes); check --size and --pixels"
                 )
         except BaseException as error:
             item = error
-        _put(frames, item, stop)
+        put(frames, item, stop)
         if not isinstance(item, np.ndarray):
             return
         number += 1

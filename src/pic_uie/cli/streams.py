@@ -9,7 +9,7 @@ from typing import Any
 
 
 def open_streams() -> None:
-    """Lets messages go nowhere where the caller closed a stream, and names that no encoding knows be printed."""
+    """Discards messages where the caller closed a stream, and escapes names that the encoding cannot show."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -19,7 +19,7 @@ def open_streams() -> None:
 
 
 def forgive_errors() -> None:
-    """Makes standard error of this process a stream that takes everything: a full disk behind it ends nothing."""
+    """Makes standard error a stream that never fails: a full disk behind it ends nothing."""
     try:
         descriptor = sys.stderr.fileno()
     except (AttributeError, OSError, ValueError):  # closed, or replaced by the caller
@@ -53,7 +53,7 @@ class _Forgiving(io.RawIOBase):
 
 
 def say(text: str) -> None:
-    """Prints a message on standard error; a reader who went away, or a full disk, is no reason to stop."""
+    """Prints a message on standard error; a closed pipe or a full disk does not stop the run."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:
@@ -61,7 +61,7 @@ def say(text: str) -> None:
 
 
 def drop_output() -> None:
-    """Lets what standard output no longer takes go nowhere, so that the interpreter does not stumble over it."""
+    """Discards what standard output no longer takes, so that the interpreter does not fail on it at exit."""
     try:
         sys.stdout.flush()
     except OSError:

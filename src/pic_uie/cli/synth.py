@@ -22,11 +22,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `pic-uie synth`."""
     parser.add_argument("--count", type=_positive, required=True, help="how many pictures")
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="DIR", help="for input/, target/ and depth/"
+        "-o", "--output", type=Path, required=True, metavar="DIR", help="folder for input/, target/ and depth/"
     )
-    parser.add_argument("--size", type=_size, default=(256, 256), metavar="WxH", help="default 256x256")
+    parser.add_argument(
+        "--size", type=_size, default=(256, 256), metavar="WxH", help="of the pictures (default 256x256)"
+    )
     parser.add_argument("--seed", type=_natural, default=0, help="picture i is drawn from seed + i (default 0)")
-    parser.add_argument("--water", metavar="TYPE", help="Jerlov type: I IA IB II III 1C 3C 5C 7C 9C (default: drawn)")
+    parser.add_argument(
+        "--water", metavar="TYPE", help="Jerlov type: I IA IB II III 1C 3C 5C 7C 9C (default: at random)"
+    )
     add_overwrite(parser, "replace pictures that exist already")
     add_quiet(parser)
 

@@ -21,16 +21,20 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help="e.g. optimization.epochs=100")
+    parser.add_argument(
+        "overrides", nargs="*", metavar="key=value", help="change the recipe, e.g. optimization.epochs=100"
+    )
     parser.add_argument("--config", metavar="FILE", help="recipe (default: the paper's, configs/paper.yaml)")
-    parser.add_argument("--data", required=True, type=Path, metavar="DIR", help="has input/, target/ and depth/")
-    parser.add_argument("--list", type=list_file, metavar=LIST, help="stems to use (default: all in DIR)")
-    parser.add_argument("--validation", type=list_file, metavar=LIST, help="stems to set aside and measure on")
+    parser.add_argument(
+        "--data", required=True, type=Path, metavar="DIR", help="folder with input/, target/ and depth/"
+    )
+    parser.add_argument("--list", type=list_file, metavar=LIST, help="pictures to use (default: all in DIR)")
+    parser.add_argument("--validation", type=list_file, metavar=LIST, help="pictures to hold out and score on")
     parser.add_argument("--unlabelled", type=Path, metavar="DIR", help="pictures without a target, for the teachers")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIR", help="the run's folder")
     parser.add_argument("--resume", action="store_true", help="resume the run in the output folder")
     add_threads(parser)
-    parser.add_argument("--device", default="cpu", help="of PyTorch, e.g. cuda")
+    parser.add_argument("--device", default="cpu", help="PyTorch device, e.g. cuda (default cpu)")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="keep the resized arrays here for the next run")
     parser.add_argument("--tensorboard", action="store_true", help="also write events for TensorBoard")
 

@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from pic_uie.cli.progress import Shown
 from pic_uie.errors import EnvironmentMissingError
 
 
-class TrainingProgress:
+class TrainingProgress(Shown):
     """Reports steps and epochs; with `events`, also to TensorBoard."""
 
     def __init__(self, events: Path | None, enabled: bool) -> None:
@@ -31,16 +32,10 @@ class TrainingProgress:
         self.task = self.bar.add_task("", total=None) if self.bar else None
         self.writer = _writer(events) if events and enabled else None
 
-    def __enter__(self) -> TrainingProgress:
-        if self.bar:
-            self.bar.start()
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.bar:
-            self.bar.stop()
+        super().__exit__(kind, error, trace)
         if self.writer:
             self.writer.close()
 
@@ -50,7 +45,7 @@ class TrainingProgress:
             self.bar.update(self.task, completed=done, total=total)
 
     def epoch(self, row: dict[str, float]) -> None:
-        """Tells the epoch's figures."""
+        """Reports the epoch's figures."""
         quality = f", PSNR {row['psnr']:.3f} dB, SSIM {row['ssim']:.4f}" if "psnr" in row else ""
         line = f"epoch {row['epoch']:.0f}: loss {row['loss_total']:.4f}{quality}, {row['seconds']:.1f} s"
         if self.bar and self.task is not None:

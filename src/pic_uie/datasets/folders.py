@@ -18,12 +18,12 @@ class NoPicturesError(DataError):
 
 
 def is_picture_name(name: str | Path) -> bool:
-    """Tells whether a name ends as those of pictures do."""
+    """Returns whether a name has the suffix of a picture."""
     return Path(name).suffix.lower() in SUFFIXES
 
 
 def pictures_in(folder: Path) -> list[Path]:
-    """Returns the pictures of a folder in the order of their names; hidden files do not count.
+    """Returns the pictures of a folder in the order of their names; hidden files are ignored.
 
     Raises:
         DataError: It cannot be read.

@@ -34,11 +34,11 @@ class Wishes:
 
 
 def check(name: str, folder: Path) -> Found:
-    """Says whether a folder is a data set as published.
+    """Checks a folder against the data set as published.
 
     Raises:
         ConfigError: An unknown name.
-        DataError: It is something else altogether.
+        DataError: It is not that data set at all.
     """
     published.get(name)
     if name == "uiqad":

@@ -17,7 +17,7 @@ SHOWN = 10  # names in one message
 
 
 def read_stems(path: Path) -> tuple[str, ...]:
-    """Reads one name a line, with or without folder and suffix, in the order of the file.
+    """Reads one name per line, with or without folder and suffix, in the order of the file.
 
     Empty lines and comments do not count; a comment is # at the start of a line or behind a space, unless it is a
     part of the name of a file (`reef #1.png`).

@@ -50,7 +50,7 @@ def make(
     bits: int,
     on_done: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Makes the maps and returns what failed, one message a picture.
+    """Makes the maps and returns what failed, one message per picture.
 
     Args:
         network: Makes the maps.

@@ -34,7 +34,7 @@ def document(tests: Tests, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def over_seeds(values: Sequence[float]) -> dict[str, float | None]:
-    """Returns mean, sample deviation and the 95 % interval of Student's t; None where one seed cannot tell."""
+    """Returns mean, sample deviation and the 95 % interval of Student's t; None for a single seed."""
     low, high = statistics.student_interval(values)
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return {"mean": float(np.mean(values)), "deviation": spread, "low": low, "high": high}

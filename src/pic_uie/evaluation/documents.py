@@ -13,7 +13,7 @@ MAX_BYTES = 64 << 20  # a hundred thousand pictures with ten metrics each
 
 
 def read_document(path: Path, command: str, **expected: str) -> dict[str, Any]:
-    """Reads a JSON object and checks the entries that tell what it is.
+    """Reads a JSON object and checks the entries that identify it.
 
     Args:
         path: The file.

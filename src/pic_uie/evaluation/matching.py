@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from pic_uie.datasets.folders import index
 from pic_uie.datasets.sequences import FRAMES
 from pic_uie.errors import ConfigError, DataError
-from pic_uie.evaluation.metrics.pictures import Picture, check_picture, grey, opencv
+from pic_uie.evaluation.metrics.pictures import check_picture, grey, opencv
 from pic_uie.evaluation.predictions import Enhance, Method
-from pic_uie.images import read_rgb8
+from pic_uie.images import RGB8, read_rgb8
 
 RAW = "raw"
 RATIO = 0.75  # Lowe's test, as the paper has it
@@ -24,7 +24,7 @@ SMALLEST = 4  # matches that a homography needs
 PAPER_FRAMES, PAPER_STRIDE, PAPER_SCENES = 4, 4, 5
 
 Sequences = Mapping[str, Sequence[Path]]  # name -> frames in order
-Frames = Callable[[str, Path], Picture]  # sequence and raw frame -> the frame to match
+Frames = Callable[[str, Path], RGB8]  # sequence and raw frame -> the frame to match
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Features:
     descriptors: NDArray[np.float32]
 
 
-def features(picture: Picture) -> Features:
+def features(picture: RGB8) -> Features:
     """Returns the SIFT features of a picture, with OpenCV's defaults."""
     check_picture(picture)
     keypoints, descriptors = opencv().SIFT_create().detectAndCompute(grey(picture), None)
@@ -101,7 +101,7 @@ def match_sequences(
     return found
 
 
-def raw_frames(_: str, path: Path) -> Picture:
+def raw_frames(_: str, path: Path) -> RGB8:
     """The frames as they are."""
     return read_rgb8(path)
 
@@ -115,7 +115,7 @@ def finished_frames(folder: Path, nested: bool) -> Frames:
     """Frames that a method has already made: the same stems, in sub-folders named like the sequences."""
     indexes: dict[str, Mapping[str, Path]] = {}
 
-    def frame(sequence: str, path: Path) -> Picture:
+    def frame(sequence: str, path: Path) -> RGB8:
         if sequence not in indexes:
             place = folder / sequence if nested else folder
             indexes[sequence] = index(place / FRAMES if (place / FRAMES).is_dir() else place)

@@ -1,4 +1,4 @@
-"""Any number of methods, each with any number of seeds, on one list of pictures: a table of one's own."""
+"""Any number of methods, each with any number of seeds, on one list of pictures."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ import numpy as np
 from pic_uie import weights as weights_file
 from pic_uie.enhancer import Enhancer
 from pic_uie.errors import ConfigError, EnvironmentMissingError
-from pic_uie.evaluation.metrics.pictures import Picture
+from pic_uie.images import RGB8
 
-Enhance = Callable[[Picture], Picture]
+Enhance = Callable[[RGB8], RGB8]
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,17 @@ class Method:
 
 
 def from_path(path: Path, name: str | None = None) -> Method:
-    """Returns the source that a path stands for: a folder of finished pictures, or a weights file."""
+    """Returns the method that a path stands for: a folder of finished pictures, or a weights file."""
     return finished_pictures(path, name) if path.is_dir() else from_weights(path, name)
 
 
 def finished_pictures(folder: Path, name: str | None = None) -> Method:
-    """Returns the source that stands for pictures that some method has already made."""
+    """Returns the method of pictures that were made elsewhere."""
     return Method(name or folder.resolve().name, {"kind": "pictures"}, folder=folder)
 
 
 def from_weights(path: Path | None = None, name: str | None = None) -> Method:
-    """Returns the source that runs weights: on the native engine, or on PyTorch for variants that it refuses.
+    """Returns the method that runs weights: on the native engine, or on PyTorch for variants that it refuses.
 
     Args:
         path: Weights file; the released weights where not given.
@@ -81,11 +81,11 @@ def torch_enhance(checked: weights_file.Weights) -> Enhance:
         ) from error
     model = PicUie.from_weights(checked).eval()
 
-    def enhance(picture: Picture) -> Picture:
+    def enhance(picture: RGB8) -> RGB8:
         tensor = torch.from_numpy(picture.astype(np.float32) / 255).permute(2, 0, 1)[None]  # (1, 3, H, W)
         with torch.inference_mode():
             enhanced, _ = model(tensor)
-        quantised: Picture = (enhanced[0] * 255).round().to(torch.uint8).permute(1, 2, 0).numpy()
+        quantised: RGB8 = (enhanced[0] * 255).round().to(torch.uint8).permute(1, 2, 0).numpy()
         return np.ascontiguousarray(quantised)
 
     return enhance

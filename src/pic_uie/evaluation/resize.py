@@ -12,29 +12,30 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pic_uie.evaluation.metrics.pictures import Picture, opencv
+from pic_uie.evaluation.metrics.pictures import opencv
+from pic_uie.images import RGB8
 
 Resize = Literal["paper-256", "antialias-256", "native", "from-256"]
 SIDE = 256
 
 
-def opencv_linear(picture: Picture) -> Picture:
+def opencv_linear(picture: RGB8) -> RGB8:
     """Returns 256x256 by `cv2.resize(..., INTER_LINEAR)`: two samples per axis, so shrinking aliases."""
     cv2 = opencv()
-    resized: Picture = cv2.resize(np.ascontiguousarray(picture), (SIDE, SIDE), interpolation=cv2.INTER_LINEAR)
+    resized: RGB8 = cv2.resize(np.ascontiguousarray(picture), (SIDE, SIDE), interpolation=cv2.INTER_LINEAR)
     return resized
 
 
-def antialiased(picture: Picture) -> Picture:
+def antialiased(picture: RGB8) -> RGB8:
     """Returns 256x256 by a triangle filter that widens with the shrinking factor: every source pixel counts."""
     height, width = picture.shape[:2]
     down = _triangle_weights(height) @ picture.reshape(height, -1).astype(np.float32)  # (256, W * 3)
     both = _triangle_weights(width) @ down.reshape(SIDE, width, 3)  # (256, 256, 3)
-    resized: Picture = np.clip(np.rint(both), 0, 255).astype(np.uint8)
+    resized: RGB8 = np.clip(np.rint(both), 0, 255).astype(np.uint8)
     return resized
 
 
-def unchanged(picture: Picture) -> Picture:
+def unchanged(picture: RGB8) -> RGB8:
     """Returns the picture itself."""
     return picture
 
@@ -52,7 +53,7 @@ def _triangle_weights(length: int) -> NDArray[np.float32]:
 
 
 # What is done to prediction and reference. `from-256` differs in where the prediction comes from: a 256x256 input.
-RESIZES: dict[Resize, Callable[[Picture], Picture]] = {
+RESIZES: dict[Resize, Callable[[RGB8], RGB8]] = {
     "paper-256": opencv_linear,
     "antialias-256": antialiased,
     "native": unchanged,

@@ -148,7 +148,7 @@ def read(path: Path) -> Result:
 
 
 def versions() -> dict[str, str]:
-    """Returns the versions of Python and of the packages at hand that have a say in the numbers."""
+    """Returns the versions of Python and of the packages at hand that influence the numbers."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:

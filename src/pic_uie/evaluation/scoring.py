@@ -13,10 +13,10 @@ from pic_uie.errors import DataError, ImageError
 from pic_uie.evaluation.assets import load as load_asset
 from pic_uie.evaluation.cases import Case
 from pic_uie.evaluation.metrics import Metric
-from pic_uie.evaluation.metrics.pictures import Picture, size
+from pic_uie.evaluation.metrics.pictures import size
 from pic_uie.evaluation.predictions import Enhance
 from pic_uie.evaluation.resize import RESIZES, SIDE, Resize, opencv_linear
-from pic_uie.images import read_rgb8
+from pic_uie.images import RGB8, read_rgb8
 
 Values = dict[str, float]  # metric -> value
 Scores = dict[str, dict[str, Values]]  # way of resizing -> picture -> values
@@ -87,7 +87,7 @@ def _score_case(case: Case, task: Task) -> dict[Resize, Values]:
     source = read_rgb8(case.input) if case.input is not None else None
     reference = read_rgb8(case.reference) if case.reference is not None else None
     finished = read_rgb8(case.prediction) if case.prediction is not None else None
-    full_size: Picture | None = None  # made once for all ways of resizing that use it
+    full_size: RGB8 | None = None  # made once for all ways of resizing that use it
     values: dict[Resize, Values] = {}
     for resize in task.resizes:
         if resize == "from-256":
@@ -104,9 +104,7 @@ def _score_case(case: Case, task: Task) -> dict[Resize, Values]:
     return values
 
 
-def _predict(
-    task: Task, finished: Picture | None, source: Picture | None, before: Callable[[Picture], Picture] | None
-) -> Picture:
+def _predict(task: Task, finished: RGB8 | None, source: RGB8 | None, before: Callable[[RGB8], RGB8] | None) -> RGB8:
     if finished is not None:
         return finished
     if task.enhance is None or source is None:
@@ -114,7 +112,7 @@ def _predict(
     return task.enhance(before(source) if before else source)
 
 
-def _check_size(prediction: Picture, native: Picture | None) -> None:
+def _check_size(prediction: RGB8, native: RGB8 | None) -> None:
     if native is not None and prediction.shape != native.shape:
         raise DataError(
             f"the prediction is {size(prediction)}, the original {size(native)}; predictions are made at native size "
@@ -122,7 +120,7 @@ def _check_size(prediction: Picture, native: Picture | None) -> None:
         )
 
 
-def _measure(prediction: Picture, reference: Picture | None, task: Task) -> Values:
+def _measure(prediction: RGB8, reference: RGB8 | None, task: Task) -> Values:
     values: Values = {}
     for name, metric in task.metrics.items():
         value = metric(prediction, reference, task.assets)

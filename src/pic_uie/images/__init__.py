@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pic_uie.errors import ImageError
 from pic_uie.files import atomic_write
@@ -19,7 +18,7 @@ from pic_uie.images.encoding import DEFAULT_QUALITY, encode, with_remainder
 from pic_uie.images.files import read_bytes
 from pic_uie.images.formats import FORMATS, READABLE, Format, by_suffix, result_of, sniff
 from pic_uie.images.losses import losses
-from pic_uie.images.picture import Colour, Metadata, Picture, Pixels, Text
+from pic_uie.images.picture import RGB8, Colour, Metadata, Picture, Pixels, Text
 from pic_uie.images.ranges import SampleRange
 from pic_uie.images.resize import fitted
 
@@ -28,6 +27,7 @@ __all__ = [
     "FORMATS",
     "MAX_PIXELS",
     "READABLE",
+    "RGB8",
     "Colour",
     "Format",
     "Metadata",
@@ -71,7 +71,7 @@ def read(
         raise ImageError(f"{source}: {error}") from error
 
 
-def read_rgb8(path: str | Path) -> NDArray[np.uint8]:
+def read_rgb8(path: str | Path) -> RGB8:
     """Reads a picture as plain sRGB: (H, W, 3) uint8; grey becomes three equal channels, alpha is left out."""
     pixels = flattened(read(path).pixels)
     if pixels.shape[2] < 3:

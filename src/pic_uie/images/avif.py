@@ -30,7 +30,7 @@ _FAST: dict[str, Any] = {"speed": 10, "max_threads": 1, "advanced": {"disable-tr
 
 def opened_by_pillow(found: HeifFile) -> Any:
     """Returns Pillow's image of an 8-bit AVIF, or None where libvips must read it."""
-    if found.bits != 8 or found.is_grey or b"clap" in found.properties or not _pillow_has_avif():
+    if found.bits != 8 or found.is_grey or b"clap" in found.properties or not pillow_has_avif():
         return None
     from PIL import AvifImagePlugin  # not Image.open: its own size limit is lower than ours
 
@@ -73,7 +73,7 @@ def encoded(pixels: Pixels, stored: Stored, bits: int) -> bytes:
 
 def _encoded(pixels: Pixels, quality: int, stored: Stored, bits: int) -> bytes:
     subsampled = bool(stored.coding.subsampled)
-    if bits == 8 and pixels.shape[2] >= 3 and _pillow_has_avif():
+    if bits == 8 and pixels.shape[2] >= 3 and pillow_has_avif():
         from PIL import Image
 
         buffer = io.BytesIO()
@@ -102,7 +102,8 @@ def _some_tiles(pixels: Pixels) -> Pixels | None:
 
 
 @cache
-def _pillow_has_avif() -> bool:
+def pillow_has_avif() -> bool:
+    """Whether this Pillow was built with AVIF."""
     from PIL import features
 
     return bool(features.check("avif"))

@@ -20,7 +20,7 @@ _OLD_HEADER = (12).to_bytes(4, "little")
 
 
 def sniff(head: bytes) -> bool:
-    """Tells a BMP by its first bytes."""
+    """Recognises a BMP by its first bytes."""
     return head[:2] == b"BM" and head[14:18] in _HEADER_SIZES
 
 

@@ -58,7 +58,7 @@ def default_cmyk_profile() -> bytes:
 
 @lru_cache(maxsize=16)
 def is_srgb(profile: bytes, space: Space) -> bool:
-    """Tells whether a sound profile leaves the colours of a test chart where sRGB has them."""
+    """Returns whether a sound profile leaves the colours of a test chart where sRGB has them."""
     if space == "cmyk":
         return False
     steps = np.arange(0, 256, 15, dtype=np.uint8)
@@ -70,7 +70,7 @@ def is_srgb(profile: bytes, space: Space) -> bool:
 
 @lru_cache(maxsize=16)
 def has_way_back(profile: bytes, space: Space) -> bool:
-    """Tells whether a profile converts from sRGB as well.
+    """Returns whether a profile converts from sRGB as well.
 
     Profiles of scanners have no table for it, and some have one that does nothing (XYB): a chart that does not come
     back to where it was gives them away.

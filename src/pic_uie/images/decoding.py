@@ -70,10 +70,10 @@ def read_header(
 def decode(
     data: bytes, *, max_pixels: int = MAX_PIXELS, salvage: bool = False, sample_range: SampleRange | None = None
 ) -> Picture:
-    """Decodes a picture; arguments as for `inspect`.
+    """Decodes a picture; arguments as for `read_header`.
 
     Raises:
-        ImageError: What `inspect` raises, damaged pixels, or samples of which it is not clear what is black and white.
+        ImageError: What `read_header` raises, damaged pixels, or samples whose black and white are not known.
     """
     return read_header(data, max_pixels=max_pixels, salvage=salvage, sample_range=sample_range).decode()
 

@@ -23,7 +23,7 @@ Samples = NDArray[np.float32]
 
 __all__ = ["DEFAULT_QUALITY", "encode", "format_for", "with_remainder"]
 
-_STRIP_PIXELS = 1 << 21
+STRIP_PIXELS = 1 << 21
 
 
 def encode(
@@ -123,7 +123,7 @@ def _add_remainder(
     """Adds to `back`, in place and strip by strip, a share of what sRGB has no room for; none where nothing is seen."""
     top = np.iinfo(back.dtype).max
     scale = np.float32(share * top / np.iinfo(own.dtype).max)
-    rows = max(1, _STRIP_PIXELS // own.shape[1])
+    rows = max(1, STRIP_PIXELS // own.shape[1])
     for start in range(0, own.shape[0], rows):
         strip = slice(start, start + rows)
         remainder = scale * lost(own[strip])

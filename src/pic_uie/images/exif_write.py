@@ -27,7 +27,7 @@ def serialise(exif: Exif, limit: int | None = None) -> bytes:
 
 
 def loses_maker_note(exif: Exif, limit: int) -> bool:
-    """Tells whether `serialise` leaves out the maker note for want of room."""
+    """Returns whether `serialise` leaves out the maker note for want of room."""
     if MAKER_NOTE not in exif.photo:
         return False
     return all(len(block) > limit for block in _candidates(exif, with_note_only=True))

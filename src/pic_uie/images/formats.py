@@ -37,12 +37,12 @@ _STRANGERS = (  # first bytes -> what people call it
 
 
 def sniff(data: bytes) -> Format | None:
-    """Tells the format from a file or its first `HEAD_BYTES`, or None if it is not one of ours."""
+    """Returns the format of a file, from all of it or its first `HEAD_BYTES`; None if it is not one of ours."""
     return next((kind for kind in READABLE.values() if kind.sniff(data)), None)
 
 
 def sniff_file(path: str | PurePath) -> Format | None:
-    """Tells the format of a file from its first bytes; None if it is not one of ours or cannot be read."""
+    """Returns the format of a file, from its first bytes; None if it is not one of ours or cannot be read."""
     head = read_head(str(path), HEAD_BYTES)
     return sniff(head) if head else None
 
@@ -67,7 +67,7 @@ def by_suffix(path: str | PurePath) -> Format | None:
 
 
 def writable(path: str | PurePath) -> bool:
-    """Tells whether a name's suffix stands for a format that can be written."""
+    """Returns whether a name's suffix stands for a format that can be written."""
     kind = by_suffix(path)
     return kind is not None and kind.save is not None
 

@@ -15,7 +15,7 @@ _MAX_COMMENT_BYTES = 1 << 20
 
 
 def sniff(head: bytes) -> bool:
-    """Tells a GIF by its first bytes."""
+    """Recognises a GIF by its first bytes."""
     return head[:6] in (b"GIF87a", b"GIF89a")
 
 

@@ -22,12 +22,12 @@ _DEPTH = 12  # bits of a picture that had 16
 
 
 def sniff_avif(head: bytes) -> bool:
-    """Tells an AVIF by its brands."""
+    """Recognises an AVIF by its brands."""
     return bool(_brands(head) & (_AVIF_BRANDS | {b"avis"}))
 
 
 def sniff_heic(head: bytes) -> bool:
-    """Tells a HEIC by its brands."""
+    """Recognises a HEIC by its brands."""
     return not sniff_avif(head) and head[8:12] in _HEIC_BRANDS | SEQUENCES
 
 

@@ -103,7 +103,7 @@ class Format:
         name: As `--format` has it.
         title: As people write it.
         suffixes: Of its files; the first one is written.
-        sniff: Tells from a file's first bytes (or all of them) whether it is one.
+        sniff: Returns whether a file is one, from its first bytes (or all of them).
         open: Reads the header; arguments are the file and whether to read what a damaged one has.
         save: Writes a file; None: the format is only read.
         result: Name of the format of results, where this one is only read.

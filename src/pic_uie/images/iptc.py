@@ -38,7 +38,7 @@ def resources(block: bytes) -> bytes:
 
 
 def has_more_than_records(block: bytes) -> bool:
-    """Tells whether there are other resources than the records that are worth keeping, such as a clipping path."""
+    """Returns whether other resources than the records are worth keeping, such as a clipping path."""
     bare = not block.startswith(PHOTOSHOP)
     return not bare and any(number not in (_RECORDS, *_STALE) for number, _, _ in _resources(block))
 

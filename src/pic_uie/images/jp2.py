@@ -25,7 +25,7 @@ _SIZE_FIELDS = ">IIII"  # of the SIZ segment, behind marker, length and capabili
 
 
 def sniff(head: bytes) -> bool:
-    """Tells a JPEG 2000 file or codestream by its first bytes."""
+    """Recognises a JPEG 2000 file or codestream by its first bytes."""
     return head.startswith((_CODESTREAM, _BOXED))
 
 

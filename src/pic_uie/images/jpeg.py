@@ -39,7 +39,7 @@ _ANNEX_K = np.array(
 
 
 def sniff(head: bytes) -> bool:
-    """Tells a JPEG by its first bytes."""
+    """Recognises a JPEG by its first bytes."""
     return head.startswith(b"\xff\xd8\xff")
 
 

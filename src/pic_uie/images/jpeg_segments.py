@@ -78,7 +78,7 @@ def read_segments(data: bytes) -> Contents:
     view = memoryview(data)
     pieces: list[bytes | memoryview] = [data[:2]]
     icc: dict[int, bytes] = {}
-    colours: set[bytes] = set()  # the headers that tell the decoder what the components are, once each
+    colours: set[bytes] = set()  # the headers that say what the components are, once each
     for marker, start, end in _segments(data):
         payload = data[start + 4 : end] if marker != _SCAN else b""
         if marker == _END:

@@ -16,7 +16,7 @@ _SPACES: dict[str, Space] = {"b-w": "grey", "grey16": "grey", "srgb": "rgb", "rg
 
 
 def sniff(head: bytes) -> bool:
-    """Tells a JPEG XL file or codestream by its first bytes."""
+    """Recognises a JPEG XL file or codestream by its first bytes."""
     return head.startswith((_CODESTREAM, _BOXED))
 
 

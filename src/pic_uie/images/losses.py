@@ -70,7 +70,7 @@ def _lost_metadata(picture: Picture, kind: Format) -> dict[str, bool]:
 
 
 def is_comment(text: Text) -> bool:
-    """Tells whether a text is what a JPEG has its comment for."""
+    """Returns whether a text is what a JPEG has its comment for."""
     return text.keyword == "Comment"
 
 

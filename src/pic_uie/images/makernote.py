@@ -26,14 +26,14 @@ _LAST_TYPE = 13
 
 
 def must_stay(note: bytes) -> bool:
-    """Tells whether a maker note holds offsets that count from elsewhere, so that moving it would break it."""
+    """Returns whether a maker note holds offsets that count from elsewhere, so that moving it would break it."""
     if note.startswith(_COUNT_FROM_THEMSELVES):
         return False
     return any(_has_offsets(note, start, order) for start in _HEADER_BYTES for order in "<>")
 
 
 def _has_offsets(note: bytes, start: int, order: str) -> bool:
-    """Tells whether a directory with values outside its table begins at `start`."""
+    """Returns whether a directory with values outside its table begins at `start`."""
     if len(note) < start + 2 + 12:
         return False
     (count,) = struct.unpack_from(order + "H", note, start)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pic_uie.images.description import Description
 from pic_uie.images.exif import Exif
 
-Pixels = NDArray[np.unsignedinteger[Any]]  # uint8 or uint16
+Pixels = NDArray[np.unsignedinteger[Any]]  # (H, W, 1 to 4), uint8 or uint16: what a `Picture` has
+RGB8 = NDArray[np.uint8]  # (H, W, 3): what training and evaluation take
 Space = Literal["grey", "rgb", "cmyk", "lab"]
 Resolution = tuple[float, float]  # dots per inch, horizontal and vertical
 

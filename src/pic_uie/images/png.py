@@ -26,7 +26,7 @@ _IDLE = {b"sBIT", b"acTL", b"fcTL", b"fdAT"}  # of no meaning for a result
 
 
 def sniff(head: bytes) -> bool:
-    """Tells a PNG by its signature."""
+    """Recognises a PNG by its signature."""
     return head.startswith(SIGNATURE)
 
 

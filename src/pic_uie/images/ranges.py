@@ -1,7 +1,7 @@
 """Pictures that use a small part of their 16 bits: 12 bits in 16, scientific and thermal cameras, floating point.
 
 The model needs to know what is black and what is white. Where the file does not say, such a picture is refused unless
-the user gives with `--range`; its samples are then scaled for the model, and back for the file.
+`--range` says it; its samples are then scaled for the model, and back for the file.
 """
 
 from __future__ import annotations

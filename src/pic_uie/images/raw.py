@@ -62,7 +62,7 @@ def kind_of(data: bytes) -> str | None:
 
 
 def sniff(data: bytes) -> bool:
-    """Tells a raw file."""
+    """Recognises a raw file."""
     return kind_of(data) is not None
 
 
@@ -159,7 +159,7 @@ def _of_preview(opened: Any) -> Exif | None:
 
 
 def _kind_of_tiff(data: bytes) -> str | None:
-    """Tells whether a TIFF is a raw file: its first directory or one below it has a sensor's data."""
+    """Returns the kind of a TIFF that is a raw file: its first directory or one below it has a sensor's data."""
     try:
         layout, offset = ifd.read_header(data)
         rows, _ = ifd.read_rows(data, offset, layout)

@@ -22,7 +22,7 @@ _XMP, _IPTC, _PHOTOSHOP, _PROFILE, _LAYERS, _C2PA = 700, 33723, 34377, 34675, 37
 _COMPRESSIONS = {1: "none", 5: "lzw", 7: "jpeg", 8: "deflate", 32946: "deflate", 32773: "packbits", 50000: "zstd"}
 _RGB, _LAB = 2, {8: "CIE", 9: "ICC"}
 _UNREADABLE = {10: "ITU-T Lab", 32844: "LogL", 32845: "LogLuv", 32803: "colour filter array", 34892: "linear raw"}
-_BIGTIFF_BYTES = 4_000_000_000
+BIGTIFF_BYTES = 4_000_000_000
 # What a decoder must know to find and unpack the pixels.
 _LAYOUT = frozenset(
     {
@@ -34,7 +34,7 @@ _LAYOUT = frozenset(
 
 
 def sniff(head: bytes) -> bool:
-    """Tells a TIFF by its first bytes."""
+    """Recognises a TIFF by its first bytes."""
     return head[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 
@@ -80,7 +80,7 @@ def save(stored: Stored) -> bytes:
     compression = stored.coding.compression or "deflate"
     if compression == "jpeg" and not (eight_bits and bands in (1, 3)):
         compression = "deflate"
-    big = stored.pixels.nbytes > _BIGTIFF_BYTES
+    big = stored.pixels.nbytes > BIGTIFF_BYTES
     predictor = "horizontal" if compression in ("lzw", "deflate", "zstd") else "none"
     if stored.profile is not None:
         image = vips.with_block(image, "icc-profile-data", stored.profile)
@@ -127,7 +127,7 @@ def with_metadata(data: bytes, metadata: Metadata, size: tuple[int, int]) -> byt
 
 
 def moves_maker_note(tree: Exif) -> bool:
-    """Tells whether a maker note cannot stay at its byte: it is in the other byte order, or its block is not known."""
+    """Returns whether a maker note cannot keep its place: it is in the other byte order, or its block is unknown."""
     return tree.maker_note_stays and (tree.order != "<" or tree.block is None)
 
 

@@ -154,7 +154,7 @@ def block(image: Any, name: str) -> bytes | None:
 
 @cache
 def has_operation(name: str) -> bool:
-    """Tells whether this build of libvips has an operation."""
+    """Returns whether this build of libvips has an operation."""
     return bool(library().type_find("VipsOperation", name))
 
 

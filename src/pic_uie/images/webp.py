@@ -19,7 +19,7 @@ _LOSSY = ("jpeg", "heic", "avif")  # sources whose pixels are not worth a lossle
 
 
 def sniff(head: bytes) -> bool:
-    """Tells a WebP by its first bytes."""
+    """Recognises a WebP by its first bytes."""
     return head[:4] == b"RIFF" and head[8:12] == b"WEBP"
 
 

@@ -138,7 +138,7 @@ def upright(packet: bytes, size: tuple[int, int] | None = None) -> bytes:
 
 
 def has_properties(packet: bytes) -> bool:
-    """Tells whether a packet says anything at all."""
+    """Returns whether a packet says anything at all."""
     return any(
         tag.name.partition(b":")[2] not in (b"xmpmeta", b"RDF", b"Description")
         or any(not a.name.startswith((b"xmlns", b"rdf:", b"x:")) for a in tag.attributes)
@@ -148,7 +148,7 @@ def has_properties(packet: bytes) -> bool:
 
 
 def end_of_descriptions(packet: bytes) -> tuple[int, bytes, bytes] | None:
-    """Tells where a description can be added, the prefix of RDF there, and the quoted subject; None: nowhere."""
+    """Returns where a description can be added, the prefix of RDF there, and the quoted subject; None: nowhere."""
     about, end = b'""', None
     for tag in _tags(packet):
         prefix, _, local = tag.name.partition(b":")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pic_uie import _native
 from pic_uie.corrections import Corrections, identity_lut
 from pic_uie.enhancer import Enhancer
 from pic_uie.errors import VideoError
+from pic_uie.images import RGB8
 from pic_uie.strengths import Strengths
 from pic_uie.video import demux
 from pic_uie.video.temporal import Flat, ZeroPhase, describe, half_window
@@ -59,8 +59,8 @@ class Still:
     """A frame, small, and what becomes of it: (h, w, 3) each."""
 
     time: float
-    source: NDArray[np.uint8]
-    result: NDArray[np.uint8]
+    source: RGB8
+    result: RGB8
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def follow(
         enhancer: The engine.
         name: For titles.
         strengths: How much of each group is applied; None for all.
-        progress: Told the frames done and the frames there are (0: unknown).
+        progress: Called with the frames done and the frames there are (0: unknown).
 
     Raises:
         VideoError: It cannot be read, or has no frames.

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pic_uie.images import vips
+from pic_uie.images import RGB8, vips
 
-RGB8 = NDArray[np.uint8]  # (H, W, 3)
 _WHITE = 255
 
 

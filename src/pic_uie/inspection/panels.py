@@ -87,7 +87,7 @@ def chroma(axes: Axes, inspection: Inspection) -> None:
 
 
 def matrix(axes: Axes, values: Array, identity: Array, columns: tuple[str, ...]) -> None:
-    """Shows a matrix as numbers on colours that tell the difference from `identity`."""
+    """Shows a matrix as numbers on colours that show the difference from `identity`."""
     change = values - identity
     reach = max(float(np.abs(change).max()), 0.15)
     axes.imshow(change, cmap="RdBu_r", vmin=-1.6 * reach, vmax=1.6 * reach)

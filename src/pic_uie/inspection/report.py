@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pic_uie.corrections import Corrections
+from pic_uie.images import RGB8
 from pic_uie.reference import Steps, exact, execute, gate_scalars, resize, statistics
 from pic_uie.strengths import Strengths
 from pic_uie.weights import Weights
@@ -26,7 +27,7 @@ class Predicts(Protocol):
     def weights(self) -> Weights:
         """The weights in use."""
 
-    def predict(self, img: NDArray[np.uint8]) -> Corrections:
+    def predict(self, img: RGB8) -> Corrections:
         """Returns θ of a picture (H, W, 3)."""
 
 
@@ -88,7 +89,7 @@ class Inspection:
 
 
 def inspect(
-    picture: NDArray[np.uint8],
+    picture: RGB8,
     enhancer: Predicts,
     name: str = "",
     max_side: int | None = MAX_SIDE,
@@ -127,7 +128,7 @@ def inspect(
     return Inspection(name, (height, width), theta, steps, thumbnail, weights, strengths)
 
 
-def _shrink(picture: NDArray[np.uint8], max_side: int | None) -> NDArray[np.uint8]:
+def _shrink(picture: RGB8, max_side: int | None) -> RGB8:
     height, width = picture.shape[:2]
     factor = 1.0 if max_side is None else max_side / max(height, width)
     if factor >= 1:

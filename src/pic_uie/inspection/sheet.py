@@ -100,7 +100,7 @@ def _predicted(inspection: Inspection) -> list[Panel]:
     return [
         Panel("thumbnail", seen, _plot(panels.picture, inspection.thumbnail)),
         Panel("t   transmission", through, _plot(panels.field, steps.t, steps.y, "viridis")),
-        Panel("v   veil", "haze taken away, most where t is low", _plot(panels.field, steps.v, steps.y, "cividis")),
+        Panel("v   veil", "haze removed, most where t is low", _plot(panels.field, steps.v, steps.y, "cividis")),
         Panel("a   gain", "how much the rest is amplified there", _plot(panels.field, steps.a, steps.y, "magma")),
         Panel("Γ   tone curve", tones, _plot(panels.tone, inspection), AXIS),
         Panel("U   chroma table", table, _plot(panels.chroma, inspection), AXIS),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pic_uie.images import RGB8
 from pic_uie.synthetic import photograph
 from pic_uie.synthetic.scene import render
 from pic_uie.synthetic.water import WATER_TYPES, draw_water, submerge, water
@@ -25,8 +26,8 @@ class Pair(NamedTuple):
         distance: Metres from the camera, (H, W) float32.
     """
 
-    input: NDArray[np.uint8]
-    reference: NDArray[np.uint8]
+    input: RGB8
+    reference: RGB8
     distance: NDArray[np.float32]
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pic_uie.images import RGB8
+
 Array = NDArray[np.floating[Any]]
-Picture = NDArray[np.uint8]
 
 
-def develop(radiance: Array, target: float) -> Picture:
+def develop(radiance: Array, target: float) -> RGB8:
     """Exposes so that the mean encoded brightness is near `target`, then encodes as 8-bit sRGB."""
     return encode(radiance * np.float32(exposure(radiance, target)))
 
@@ -33,10 +34,10 @@ def white_balance(radiance: Array, strength: float) -> Array:
     return result
 
 
-def encode(linear: Array) -> Picture:
+def encode(linear: Array) -> RGB8:
     """Returns (H, W, 3) 8-bit sRGB of (3, H, W) linear light, with a soft shoulder above 0.8."""
     position = np.clip(linear * _STEPS + 0.5, 0, len(_SRGB) - 1).astype(np.uint16)
-    picture: Picture = np.ascontiguousarray(np.moveaxis(_SRGB.take(position), 0, -1))
+    picture: RGB8 = np.ascontiguousarray(np.moveaxis(_SRGB.take(position), 0, -1))
     return picture
 
 

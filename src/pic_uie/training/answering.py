@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from pic_uie import weights
 from pic_uie.files import atomic_write
-from pic_uie.training.pairs import Pixels
 from pic_uie.training.teaching import Teachers
 from pic_uie.training.unlabelled import Answered, Odds, Unlabelled
 from pic_uie.training.validation import planes
@@ -60,7 +60,7 @@ def answer(
 
 
 @torch.no_grad()
-def _ask(teachers: Teachers, pixels: Pixels) -> tuple[Pixels, Odds]:
+def _ask(teachers: Teachers, pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Odds]:
     upright = planes(pixels, torch.device("cpu"))  # (B, 3, S, S)
     turned = [upright.rot90(turns, (2, 3)).flip([3] if mirrored else []) for turns, mirrored in VIEWS]
     answers = teachers.pictures(torch.cat(turned))
@@ -72,5 +72,5 @@ def _ask(teachers: Teachers, pixels: Pixels) -> tuple[Pixels, Odds]:
     of_teachers = torch.stack(back).mean(dim=0)  # (teachers, B, 3, S, S)
     mean = of_teachers.mean(dim=0)
     deviation = (of_teachers - mean).double().square().mean(dim=(0, 2, 3, 4)).sqrt()
-    rounded: Pixels = (mean * 255.0).round().byte().permute(0, 2, 3, 1).numpy()
+    rounded: NDArray[np.uint8] = (mean * 255.0).round().byte().permute(0, 2, 3, 1).numpy()
     return rounded, deviation.numpy()

@@ -69,7 +69,7 @@ class Optimization:
 
 @dataclass(frozen=True)
 class UntouchedKinds:
-    """Shares of the kinds of pictures that should stay as they are, relative to their sum (`training/untouched.py`).
+    """Shares of the kinds of identity samples, relative to their sum (`training/untouched.py`).
 
     Attributes:
         good: References as they are.

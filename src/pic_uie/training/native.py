@@ -15,7 +15,7 @@ from pic_uie.model.theta import Theta
 
 
 def supports(rgb: Tensor) -> bool:
-    """Tells whether the kernels can run on this batch (they give no gradient of the picture)."""
+    """Returns whether the kernels can run on this batch (they give no gradient of the picture)."""
     return rgb.device.type == "cpu" and rgb.dtype in (torch.float32, torch.float64) and not rgb.requires_grad
 
 

@@ -19,8 +19,7 @@ from pic_uie.datasets.folders import Index, index
 from pic_uie.datasets.stems import few, read_stems
 from pic_uie.errors import DataError, PicUieError
 from pic_uie.files import atomic_write
-
-Pixels = NDArray[np.uint8]
+from pic_uie.images import RGB8
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,9 @@ class Pairs:
     """
 
     stems: tuple[str, ...]
-    inputs: Pixels
-    targets: Pixels
-    depths: Pixels | None
+    inputs: NDArray[np.uint8]
+    targets: NDArray[np.uint8]
+    depths: NDArray[np.uint8] | None
 
     def __len__(self) -> int:
         return len(self.stems)
@@ -104,19 +103,19 @@ def load_pairs(folder: Path, stems: Sequence[str], size: int, with_depth: bool, 
     return Pairs(tuple(stems), arrays["inputs"], arrays["targets"], arrays.get("depths"))
 
 
-def read_square(path: Path, size: int) -> Pixels:
+def read_square(path: Path, size: int) -> RGB8:
     """Reads one picture, resized to a square (bicubic, antialiased)."""
     return _square(_read(path), size)
 
 
-def _read(path: Path) -> Pixels:
+def _read(path: Path) -> RGB8:
     try:
         return images.read_rgb8(path)
     except PicUieError as error:
         raise DataError(str(error)) from error
 
 
-def _load(paths: Sequence[Path], size: int) -> list[Pixels]:
+def _load(paths: Sequence[Path], size: int) -> list[RGB8]:
     pictures = [_read(path) for path in paths]
     shape = pictures[0].shape
     for path, picture in zip(paths, pictures, strict=True):
@@ -129,7 +128,7 @@ def _load(paths: Sequence[Path], size: int) -> list[Pixels]:
     return resized
 
 
-def _square(picture: Pixels, size: int) -> Pixels:
+def _square(picture: RGB8, size: int) -> RGB8:
     if picture.shape[:2] == (size, size):
         return picture
     return np.asarray(Image.fromarray(picture).resize((size, size), Image.Resampling.BICUBIC))

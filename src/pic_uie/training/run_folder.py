@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from PIL import Image
 from torch import nn
 
 from pic_uie import typed_yaml, weights
+from pic_uie.images import RGB8
 from pic_uie.training.checkpoint import Ingredients, TrainingState, load_state, save_state
 from pic_uie.training.config import Recipe
 from pic_uie.training.pairs import Pairs
@@ -64,7 +64,7 @@ class RunFolder:
         write_file(self.folder / "metrics.csv", text.getvalue().encode())
         save_state(self.folder / "state.safetensors", state, self.recipe, self.ingredients)
 
-    def save_sample(self, epoch: int, sheet: NDArray[np.uint8]) -> None:
+    def save_sample(self, epoch: int, sheet: RGB8) -> None:
         """Writes input, result and target of a few validation pictures."""
         (self.folder / "samples").mkdir(exist_ok=True)
         file = io.BytesIO()

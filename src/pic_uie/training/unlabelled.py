@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pic_uie.datasets import folders
-from pic_uie.training.pairs import Pixels, read_square
+from pic_uie.training.pairs import read_square
 
 Odds = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class Unlabelled:
     """
 
     stems: tuple[str, ...]
-    inputs: Pixels
+    inputs: NDArray[np.uint8]
 
     @property
     def sha256(self) -> str:
@@ -48,7 +48,7 @@ class Answered:
     """
 
     pictures: Unlabelled
-    answers: Pixels
+    answers: NDArray[np.uint8]
     disagreement: Odds
 
     def draw(self, agreement: float, rng: np.random.Generator) -> int:

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from pic_uie.images import RGB8
 from pic_uie.model import PicUie
 from pic_uie.model.predictor import make_thumbnail
 from pic_uie.training.losses import depth_correlation
@@ -47,13 +48,13 @@ def validate(model: nn.Module, pairs: Pairs, batch: int = 8) -> Quality:
 
 
 @torch.no_grad()
-def sample_sheet(model: nn.Module, pairs: Pairs, rows: int = 4) -> NDArray[np.uint8]:
+def sample_sheet(model: nn.Module, pairs: Pairs, rows: int = 4) -> RGB8:
     """Input, result and target of the first pictures side by side: (rows · S, 3 · S, 3)."""
     device = next(model.parameters()).device
     inputs, targets = (planes(array[:rows], device) for array in (pairs.inputs, pairs.targets))
     enhanced, _ = Trainee(model.eval())(inputs)
     sheet = torch.cat([torch.cat(list(row), dim=2) for row in zip(inputs, enhanced, targets, strict=True)], dim=1)
-    pixels: NDArray[np.uint8] = (sheet * 255.0).round().byte().permute(1, 2, 0).cpu().numpy()
+    pixels: RGB8 = (sheet * 255.0).round().byte().permute(1, 2, 0).cpu().numpy()
     return pixels
 
 

@@ -98,7 +98,7 @@ def enhance_video(
         enhancer: The engine.
         settings: How.
         check: Called for every frame; raises to give up.
-        progress: Told the frames done, the frames there are (None: unknown), and the bytes so far.
+        progress: Called with the frames done, the frames there are (None: unknown), and the bytes so far.
         mode: Permissions of the result.
 
     Raises:

@@ -43,7 +43,7 @@ _SUFFIXES = {suffix: kind for kind in KINDS for suffix in kind.suffixes}
 
 
 def sniff(head: bytes) -> Kind | None:
-    """Tells the container from the first `HEAD_BYTES` of a file; None: not a video that we know."""
+    """Returns the container, from the first `HEAD_BYTES` of a file; None: not a video that we know."""
     if head[4:8] == b"ftyp":
         brand = head[8:12]
         return None if brand in _PICTURE_BRANDS else MOV if brand == b"qt  " else MP4
@@ -61,7 +61,7 @@ def sniff(head: bytes) -> Kind | None:
 
 
 def sniff_file(path: str | PurePath) -> Kind | None:
-    """Tells the container of a file; None if it is not a video or cannot be read."""
+    """Returns the container of a file; None if it is not a video or cannot be read."""
     head = read_head(str(path), HEAD_BYTES)
     return sniff(head) if head else None
 
@@ -72,7 +72,7 @@ def by_suffix(path: str | PurePath) -> Kind | None:
 
 
 def is_video(path: str | PurePath) -> bool:
-    """Tells whether a file is a video: by its content, or by its name where its content says nothing."""
+    """Returns whether a file is a video: by its content, or by its name where its content says nothing."""
     from pic_uie.images import formats
 
     head = read_head(str(path), HEAD_BYTES)

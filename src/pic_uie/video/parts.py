@@ -107,7 +107,7 @@ class Parts:
 
 
 def _is_final(error: BaseException) -> bool:
-    """Tells whether the same run would end so again: a fault of the source, unless it could not be read just now."""
+    """Returns whether the same run would fail again: a fault of the source, unless it could not be read just now."""
     return isinstance(error, VideoError) and not isinstance(error.__cause__, OSError)
 
 

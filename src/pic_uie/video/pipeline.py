@@ -9,13 +9,12 @@ PyAV, the engine and the encoders let go of the interpreter's lock, so that all 
 from __future__ import annotations
 
 import itertools
-import queue
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,15 +27,13 @@ from pic_uie.video import demux
 from pic_uie.video.compose import Canvas
 from pic_uie.video.demux import Clip
 from pic_uie.video.encode import Encoding, SegmentWriter
+from pic_uie.video.handover import Stage
 from pic_uie.video.parts import Finished, Parts
 from pic_uie.video.stills import spread
 from pic_uie.video.temporal import LOOK_BEHIND, ZeroPhase, describe, half_window, mean
 
 Temporal = Literal["smooth", "lock", "off"]
-T = TypeVar("T")
 SEGMENT_SECONDS = 10
-_QUEUED = 3  # frames between two stages
-_POLL_SECONDS = 0.1
 _LOCK_FRAMES = 16  # that one look for a clip is taken from
 
 
@@ -128,7 +125,7 @@ def render(
         salvage: See `demux.frames`.
         threads: Of the engine.
         check: Called for every frame; raises to give up.
-        progress: Told the frames and bytes that are done.
+        progress: Called with the frames and bytes that are done.
 
     Raises:
         VideoError: The source cannot be decoded, or has no frames in `span`.
@@ -148,8 +145,8 @@ def render(
         theta, statistics = locked(clip, enhancer, span)
         treatment = replace(treatment, theta=theta, statistics=statistics)
     stop = threading.Event()
-    decoded = _Stage(source, stop)
-    enhanced = _Stage(
+    decoded = Stage(source, stop)
+    enhanced = Stage(
         _enhanced(iter(decoded), clip, enhancer, treatment, canvas, len(before), length, warm, threads), stop
     )
     last: Future[None] | None = None  # the end of a segment is written while the next one is encoded
@@ -216,7 +213,7 @@ def _until(frames: Iterator[Any], end: int | None) -> Iterator[Any]:
 
 
 def checksum(frame: Any) -> int:
-    """Returns a number that tells decoded frames apart."""
+    """Returns a number that distinguishes decoded frames."""
     return zlib.crc32(memoryview(frame.planes[0]))
 
 
@@ -231,7 +228,7 @@ def _enhanced(
     warm: int,
     threads: int | None,
 ) -> Iterator[Done]:
-    """Enhances frames; the first `skip` ones were encoded by an earlier run and only tell θ what was before."""
+    """Enhances frames; the first `skip` ones were encoded by an earlier run and serve only to smooth θ."""
     groups = dict(treatment.groups)
     number = 0  # of the frame in its segment
 
@@ -306,51 +303,3 @@ def _encode(
         writer.abandon()
         raise
     return Finished(parts.path(number), tuple(times), tuple(cuts), tuple(sums))
-
-
-class _Stage(Generic[T]):
-    """Runs an iterator in a thread of its own, a few items ahead of whoever iterates over this."""
-
-    def __init__(self, items: Iterator[T], stop: threading.Event) -> None:
-        self._items, self._stop = items, stop
-        self._queue: queue.Queue[T | BaseException | None] = queue.Queue(_QUEUED)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            for item in self._items:
-                if not self._put(item):
-                    return
-            self._put(None)
-        except BaseException as error:  # raised again by whoever iterates
-            self._put(error)
-        finally:
-            close = getattr(self._items, "close", None)
-            if close is not None:
-                close()
-
-    def _put(self, item: T | BaseException | None) -> bool:
-        while not self._stop.is_set():
-            try:
-                self._queue.put(item, timeout=_POLL_SECONDS)
-                return True
-            except queue.Full:
-                continue
-        return False
-
-    def __iter__(self) -> Iterator[T]:
-        while not self._stop.is_set():
-            try:
-                item = self._queue.get(timeout=_POLL_SECONDS)
-            except queue.Empty:
-                continue
-            if item is None:
-                return
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-
-    def join(self) -> None:
-        """Waits for the thread, once `stop` is set."""
-        self._thread.join()

@@ -96,7 +96,7 @@ def entries(trak: Node) -> list[bytes]:
 
 
 def is_encrypted(trak: Node) -> bool:
-    """Tells whether the frames of a video track can be decoded with a key alone; sound is only copied."""
+    """Returns whether the frames of a video track are encrypted; sound is only copied."""
     stsd = trak.at(b"mdia", b"minf", b"stbl", b"stsd")
     return stsd is not None and stsd.data[12:16] in _ENCRYPTED
 

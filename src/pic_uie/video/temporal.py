@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pic_uie import _native
 from pic_uie import constants as c
-from pic_uie.arguments import Pixels
+from pic_uie.arguments import Array
 from pic_uie.corrections import Corrections
 from pic_uie.yuv import Yuv
 
@@ -28,7 +28,7 @@ _PARTS = ("t", "v", "a", "tone", "lut", "matrix", "bias", "mean", "recolor")
 LOOK_BEHIND = _native.FLASH_FRAMES + 2  # frames before the window that decide where cuts are
 
 
-def describe(frame: Pixels | Yuv) -> Flat:
+def describe(frame: Array | Yuv) -> Flat:
     """Returns what the cut detector needs of a frame."""
     scene = np.empty(_native.SCENE_NUMBERS, np.float32)
     if code := _native.describe(frame, scene):
@@ -66,7 +66,7 @@ def mean(thetas: Sequence[Corrections]) -> Corrections:
 
 
 def half_window(rate: Fraction) -> int:
-    """Returns how many frames before and after a frame have a say in its θ."""
+    """Returns how many frames before and after a frame influence its θ."""
     return max(1, min(_MAX_HALF, round(rate * Fraction(HALF_SECONDS))))
 
 
@@ -147,7 +147,7 @@ class Causal:
         self._frames = max(1.0, HALF_SECONDS * rate)
         self._filter: _native.CausalFilter | None = None
 
-    def push(self, frame: Pixels | Yuv, theta: Corrections) -> tuple[Corrections, bool]:
+    def push(self, frame: Array | Yuv, theta: Corrections) -> tuple[Corrections, bool]:
         """Returns smoothed θ of the next frame, and whether it begins a scene."""
         row = flatten(theta)
         if self._filter is None:

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import safetensors
@@ -53,20 +53,8 @@ def load(path: str | Path = DEFAULT_PATH) -> Weights:
         WeightsError: Unreadable, not safetensors, another format, or parameters that are missing, unknown, of the wrong
             shape or type, not finite, or not those that the hash was taken of.
     """
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise WeightsError(f"cannot read the weights {path}: a folder or device, not a file")
-        if os.path.getsize(path) > MAX_BYTES:
-            raise WeightsError(f"{path} is larger than {MAX_BYTES >> 20} MB: not PIC-UIE weights")
-        with safetensors.safe_open(str(path), framework="numpy") as file:
-            header = read_header(file.metadata())
-            parameters: Parameters = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except OSError as error:
-        raise WeightsError(f"cannot read the weights {path}: {error.strerror or error}") from error
-    except (safetensors.SafetensorError, TypeError, ValueError) as error:
-        raise WeightsError(f"{path} is not a safetensors file (pickled checkpoints are never read): {error}") from error
-    if header.get("format") != FORMAT:
-        raise WeightsError(f"{path} has format {header.get('format')!r}, expected {FORMAT!r}: not PIC-UIE weights")
+    header, tensors = read_file(path, "numpy", FORMAT, MAX_BYTES, "PIC-UIE weights")
+    parameters: Parameters = tensors
     try:
         config = from_mapping(ModelConfig, cast("dict[str, Any]", header.get("config")))
     except ConfigError as error:
@@ -78,6 +66,38 @@ def load(path: str | Path = DEFAULT_PATH) -> Weights:
             f"{path} is damaged: its parameters hash to {sha256}, its header says {header.get('sha256')}"
         )
     return Weights(config, parameters, sha256)
+
+
+def read_file(
+    path: str | Path, framework: Literal["numpy", "pt"], expected: str, limit: int, what: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Reads a safetensors file that `make_header` was written into: the header, and the tensors by name.
+
+    Args:
+        path: The file.
+        framework: What the tensors are of.
+        expected: The format that its header names.
+        limit: The most bytes that such a file can have.
+        what: What such a file holds, for the messages.
+
+    Raises:
+        WeightsError: Unreadable, not safetensors, too large, or of another format.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise WeightsError(f"cannot read the weights {path}: a folder or device, not a file")
+        if os.path.getsize(path) > limit:
+            raise WeightsError(f"{path} is larger than {limit >> 20} MB: not {what}")
+        with safetensors.safe_open(str(path), framework=framework) as file:
+            header = read_header(file.metadata())
+            tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
+    except OSError as error:
+        raise WeightsError(f"cannot read the weights {path}: {error.strerror or error}") from error
+    except (safetensors.SafetensorError, TypeError, ValueError) as error:
+        raise WeightsError(f"{path} is not a safetensors file (pickled checkpoints are never read): {error}") from error
+    if header.get("format") != expected:
+        raise WeightsError(f"{path} has format {header.get('format')!r}, expected {expected!r}: not {what}")
+    return header, tensors
 
 
 def format_of(path: str | Path) -> str | None:

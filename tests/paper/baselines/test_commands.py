@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 
 from PIL import Image  # noqa: E402
 
+from helpers.water import write_pairs  # noqa: E402
 from pic_uie.cli.main import main  # noqa: E402
 from pic_uie.evaluation import results  # noqa: E402
 from pic_uie.paper.baselines.lite_enhance_net import LiteEnhanceNet  # noqa: E402
@@ -26,14 +27,8 @@ def weights(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pictures")
-    for kind in ("input", "target"):
-        (folder / kind).mkdir()
-    for seed in range(3):
-        pair = render_pair(48, 40, seed)
-        for kind, pixels in {"input": pair.input, "target": pair.reference}.items():
-            Image.fromarray(pixels).save(folder / kind / f"{seed}.png")
-    (folder / "list.txt").write_text("0\n1\n2\n")
+    folder = write_pairs(tmp_path_factory.mktemp("pictures"), 3, 48, 40)
+    (folder / "list.txt").write_text("00\n01\n02\n")
     (folder / "protocol.yaml").write_text(
         "name: small\ntitle: three\nmetrics: [psnr, ssim]\nresize: [native]\ninputs: input\nreferences: target\n"
         "names: list\ncounts: [3]\n"
@@ -74,7 +69,7 @@ def test_the_score_is_of_the_systems_own_pictures(pictures, weights, tmp_path):
     assert evaluate(pictures, "--weights", str(weights), "-o", str(tmp_path / "r")) == 0
     scores = results.read(tmp_path / "r.json").scores["native"]
     model, _ = load(weights)
-    for stem in ("0", "1", "2"):
+    for stem in ("00", "01", "02"):
         source, target = (np.asarray(Image.open(pictures / kind / f"{stem}.png")) for kind in ("input", "target"))
         with torch.inference_mode():
             enhanced = model(torch.tensor(source / 255.0).float().permute(2, 0, 1)[None])[0].permute(1, 2, 0).numpy()
@@ -136,8 +131,8 @@ def test_bench_refuses_what_makes_no_sense(capsys, words, message):
 def test_a_grid_runs_weights_on_the_first_folder(pictures, weights, tmp_path):
     pytest.importorskip("matplotlib")
     words = ["figure", "grid", f"input={pictures / 'input'}", f"lite={weights}"]
-    assert main([*words, "--pictures", "0", "-o", str(tmp_path / "two.png")]) == 0
-    assert main([*words, f"ours={DEFAULT_PATH}", "--pictures", "0", "-o", str(tmp_path / "three.png")]) == 0
+    assert main([*words, "--pictures", "00", "-o", str(tmp_path / "two.png")]) == 0
+    assert main([*words, f"ours={DEFAULT_PATH}", "--pictures", "00", "-o", str(tmp_path / "three.png")]) == 0
     two, three = (Image.open(tmp_path / f"{name}.png").size for name in ("two", "three"))
     assert three[0] > two[0]
 

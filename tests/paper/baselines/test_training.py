@@ -6,15 +6,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from PIL import Image  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
+from helpers.water import write_pairs  # noqa: E402
 from pic_uie import typed_yaml  # noqa: E402
 from pic_uie.cli.main import main  # noqa: E402
 from pic_uie.paper.baselines import BASELINES, load  # noqa: E402
 from pic_uie.paper.baselines.lesson import BaselineLesson  # noqa: E402
 from pic_uie.paper.baselines.ss_uie import SsUie  # noqa: E402
-from pic_uie.synthetic import render_pair  # noqa: E402
 from pic_uie.training.augmentation import make_batch  # noqa: E402
 from pic_uie.training.config import Recipe  # noqa: E402
 from pic_uie.training.loop import start  # noqa: E402
@@ -26,13 +25,7 @@ SHORT = ["size=32", "optimization.epochs=4", "optimization.batch=2", "validate_e
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("water")
-    for kind in ("input", "target"):
-        (folder / kind).mkdir()
-    for seed in range(5):
-        pair = render_pair(64, 64, seed)
-        for kind, pixels in {"input": pair.input, "target": pair.reference}.items():
-            Image.fromarray(pixels).save(folder / kind / f"{seed:02d}.png")
+    folder = write_pairs(tmp_path_factory.mktemp("water"), 5, 64, 64)
     (folder / "held-out.txt").write_text("04\n")
     return folder
 

@@ -179,7 +179,7 @@ def test_every_figure_from_the_command_line(folders, mine, capsys):
             assert path.read_bytes() == data
 
 
-def test_what_cannot_be_drawn_is_told(folders, mine, capsys):
+def test_what_cannot_be_drawn_is_reported(folders, mine, capsys):
     base = mine[1]
     (base / "other.json").write_text("{}")
     one = f"One={folders / 'one'}"

@@ -44,6 +44,6 @@ def test_rows_are_chosen_by_name_or_configuration(root):
         choose(runs, ["no-cmm"])
 
 
-def test_a_missing_configs_folder_is_told(tmp_path):
+def test_a_missing_configs_folder_is_reported(tmp_path):
     with pytest.raises(ConfigError, match="--configs DIR"):
         plan(paper.table("lut-grid"), tmp_path)

@@ -114,7 +114,7 @@ def test_pictures_that_were_trained_on_are_never_scored(reproduce, water, tmp_pa
     assert (tmp_path / "paper/score-uieb-90.json").read_bytes() == before
 
 
-def test_what_cannot_be_scored_is_told_before_the_training(reproduce, water, tmp_path, capsys):
+def test_what_cannot_be_scored_is_reported_before_the_training(reproduce, water, tmp_path, capsys):
     (tmp_path / "others.txt").write_text("nobody\n")
     assert reproduce("lut-grid", tmp_path, "--only", "9x9", "--validation", str(tmp_path / "others.txt")) == 1
     assert "lacks nobody" in capsys.readouterr().err
@@ -131,7 +131,7 @@ def test_a_second_data_set_is_the_papers_lsui(reproduce, water, tmp_path, capsys
     assert report["metrics"] == {"uieb-90": ["psnr", "ssim"], "lsui": ["psnr", "ssim"]}
 
 
-def test_wrong_words_are_told(reproduce, tmp_path, capsys):
+def test_wrong_words_are_reported(reproduce, tmp_path, capsys):
     assert reproduce("lut-gird", tmp_path) == 2
     assert "'lut-grid'" in capsys.readouterr().err
     assert reproduce("lut-grid", tmp_path, "--only", "6x6") == 2

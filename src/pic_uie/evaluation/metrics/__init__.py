@@ -15,11 +15,11 @@ from pic_uie.evaluation.metrics.lpips import lpips
 from pic_uie.evaluation.metrics.mse import mse
 from pic_uie.evaluation.metrics.niqe import niqe
 from pic_uie.evaluation.metrics.pcqi import pcqi
-from pic_uie.evaluation.metrics.pictures import Picture
 from pic_uie.evaluation.metrics.psnr import psnr
 from pic_uie.evaluation.metrics.ssim import ssim
 from pic_uie.evaluation.metrics.uciqe import uciqe
 from pic_uie.evaluation.metrics.uiqm import uiqm
+from pic_uie.images import RGB8
 
 __all__ = [
     "METRICS",
@@ -58,7 +58,7 @@ class Metric:
     reference: bool
     asset: Asset | None = None
 
-    def __call__(self, pred: Picture, ref: Picture | None, assets: Path | None) -> float:
+    def __call__(self, pred: RGB8, ref: RGB8 | None, assets: Path | None) -> float:
         """Returns the value for one picture."""
         pictures = (pred, ref) if self.reference else (pred,)
         return self.function(*pictures, assets=assets) if self.asset else self.function(*pictures)

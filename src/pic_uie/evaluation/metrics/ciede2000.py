@@ -7,7 +7,8 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from pic_uie.evaluation.metrics.pictures import Picture, check_pair
+from pic_uie.evaluation.metrics.pictures import check_pair
+from pic_uie.images import RGB8
 
 Floats = NDArray[np.float64]
 # sRGB to XYZ, D65 (IEC 61966-2-1), rows X, Y, Z; and the D65 white point of the 2° observer.
@@ -17,7 +18,7 @@ SEVEN = 25.0**7
 ROWS = 1 << 14  # pixels at a time: the dozen temporaries stay in the cache
 
 
-def ciede2000(pred: Picture, ref: Picture) -> float:
+def ciede2000(pred: RGB8, ref: RGB8) -> float:
     """Returns the mean ΔE00 over pixels; 0 = equal, about 1 = just noticeable, 2.3 and more = plainly different."""
     check_pair(pred, ref)
     p, r = pred.reshape(-1, 3), ref.reshape(-1, 3)

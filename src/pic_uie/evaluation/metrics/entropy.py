@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pic_uie.evaluation.metrics.pictures import Picture, check_picture, grey
+from pic_uie.evaluation.metrics.pictures import check_picture, grey
+from pic_uie.images import RGB8
 
 
-def entropy(img: Picture, *, per_channel: bool = False) -> float:
+def entropy(img: RGB8, *, per_channel: bool = False) -> float:
     """Returns the entropy of OpenCV's grey, 0..8 bits; `per_channel`: the mean of the three channels' entropies."""
     check_picture(img)
     planes = [img[..., channel] for channel in range(3)] if per_channel else [grey(img)]

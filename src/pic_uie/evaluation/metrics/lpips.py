@@ -10,7 +10,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from pic_uie.evaluation.assets import LPIPS_ALEX, load
-from pic_uie.evaluation.metrics.pictures import Picture, check_pair
+from pic_uie.evaluation.metrics.pictures import check_pair
+from pic_uie.images import RGB8
 
 Features = NDArray[np.float32]  # (H, W, C)
 
@@ -39,7 +40,7 @@ LAYERS = (
 )
 
 
-def lpips(pred: Picture, ref: Picture, assets: str | Path | None = None) -> float:
+def lpips(pred: RGB8, ref: RGB8, assets: str | Path | None = None) -> float:
     """Returns the LPIPS-Alex distance; 0 = equal, lower = perceptually closer.
 
     Args:
@@ -62,7 +63,7 @@ def lpips(pred: Picture, ref: Picture, assets: str | Path | None = None) -> floa
     return distance
 
 
-def _normalised(picture: Picture) -> Features:
+def _normalised(picture: RGB8) -> Features:
     return (picture.astype(np.float32) / np.float32(127.5) - 1 - SHIFT) / SCALE
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pic_uie.evaluation.assets import NIQE_PRISTINE, load
-from pic_uie.evaluation.metrics.pictures import Picture, Plane, check_picture, opencv
+from pic_uie.evaluation.metrics.pictures import Plane, check_picture, opencv
+from pic_uie.images import RGB8
 
 BLOCK = 96
 SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))  # (rows, columns), cyclic within the block
@@ -25,7 +26,7 @@ LUMA = {  # offset, and weights of red, green and blue
 Vector = NDArray[np.float64]
 
 
-def niqe(img: Picture, assets: str | Path | None = None, *, plane: Literal["grey", "y"] = "grey") -> float:
+def niqe(img: RGB8, assets: str | Path | None = None, *, plane: Literal["grey", "y"] = "grey") -> float:
     """Returns the NIQE distance; lower = more natural.
 
     Args:
@@ -43,7 +44,7 @@ def niqe(img: Picture, assets: str | Path | None = None, *, plane: Literal["grey
     luma = _luma(img, plane)
     height, width = (side - side % BLOCK for side in luma.shape)
     luma = luma[:height, :width]
-    scales = (_block_features(luma, window, BLOCK), _block_features(_half(luma), window, BLOCK // 2))
+    scales = (_block_features(luma, window, BLOCK), _block_features(half_size(luma), window, BLOCK // 2))
     features = np.concatenate(scales, axis=1)  # (blocks, 36)
     textured = features[~np.isnan(features).any(axis=1)]
     if len(textured) < 2:
@@ -53,7 +54,7 @@ def niqe(img: Picture, assets: str | Path | None = None, *, plane: Literal["grey
     return math.sqrt(float(distance @ np.linalg.pinv(covariance) @ distance))
 
 
-def _luma(img: Picture, plane: str) -> Plane:
+def _luma(img: RGB8, plane: str) -> Plane:
     if plane not in LUMA:
         raise ValueError(f"unknown plane {plane!r}: {' or '.join(LUMA)}")
     offset, weights = LUMA[plane]
@@ -69,16 +70,16 @@ def _block_features(plane: Plane, window: Plane, side: int) -> NDArray[np.float6
     normalised = (plane - mean) / (np.sqrt(np.abs(square - mean * mean)) + 1.0)  # MSCN
     rows, columns = (length // side for length in plane.shape)
     blocks = normalised.reshape(rows, side, columns, side).swapaxes(1, 2).reshape(-1, side, side)
-    shape, left, right = _asymmetric_gaussian(blocks)
+    shape, left, right = asymmetric_gaussian(blocks)
     features = [shape, (left + right) / 2]
     for shift in SHIFTS:
-        shape, left, right = _asymmetric_gaussian(blocks * np.roll(blocks, shift, axis=(1, 2)))
+        shape, left, right = asymmetric_gaussian(blocks * np.roll(blocks, shift, axis=(1, 2)))
         mean_of_product = (right - left) * _gamma(2 / shape) / _gamma(1 / shape)
         features += [shape, mean_of_product, left, right]
     return np.stack(features, axis=1)
 
 
-def _asymmetric_gaussian(blocks: NDArray[np.float64]) -> tuple[Vector, Vector, Vector]:
+def asymmetric_gaussian(blocks: NDArray[np.float64]) -> tuple[Vector, Vector, Vector]:
     """Returns shape α and the two scales of the generalised Gaussian that fits each block by moments."""
     values = blocks.reshape(len(blocks), -1)
     square = values * values
@@ -96,7 +97,7 @@ def _asymmetric_gaussian(blocks: NDArray[np.float64]) -> tuple[Vector, Vector, V
     return shape, left * scale, right * scale
 
 
-def _half(plane: Plane) -> Plane:
+def half_size(plane: Plane) -> Plane:
     """Returns the plane at half size, as MATLAB's antialiased bicubic `imresize(plane, 0.5)` does."""
     distance = np.abs(np.arange(8) - 3.5) / 2  # of the eight source samples around each target sample
     near = 1.5 * distance**3 - 2.5 * distance**2 + 1

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pic_uie.evaluation.metrics.pictures import WINDOW, Picture, check_pair, grey, local_mean
+from pic_uie.evaluation.metrics.pictures import WINDOW, check_pair, grey, local_mean
+from pic_uie.images import RGB8
 
 STABILISER = 3.0
 GREY_LEVELS = 256.0
 
 
-def pcqi(pred: Picture, ref: Picture) -> float:
+def pcqi(pred: RGB8, ref: RGB8) -> float:
     """Returns the mean PCQI on OpenCV's grey; not symmetric, above 1 = more contrast than the reference."""
     check_pair(pred, ref, smallest=WINDOW)
     p, r = grey(pred).astype(np.float64), grey(ref).astype(np.float64)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pic_uie.errors import EnvironmentMissingError
+from pic_uie.images import RGB8
 
-Picture = NDArray[np.uint8]  # (H, W, 3), RGB
 Plane = NDArray[np.float64]  # (H, W)
 
 WINDOW = 11  # side of the Gaussian window of SSIM and PCQI
@@ -28,7 +28,7 @@ def opencv() -> Any:
     return cv2
 
 
-def check_picture(picture: Picture, smallest: int = 1, what: str = "picture") -> None:
+def check_picture(picture: RGB8, smallest: int = 1, what: str = "picture") -> None:
     """Raises ValueError unless `picture` is uint8 (H, W, 3) with both sides at least `smallest`."""
     if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8:
         seen = picture.dtype if isinstance(picture, np.ndarray) else type(picture).__name__
@@ -39,7 +39,7 @@ def check_picture(picture: Picture, smallest: int = 1, what: str = "picture") ->
         raise ValueError(f"{what} must be at least {smallest}x{smallest} pixels for this metric, got {size(picture)}")
 
 
-def check_pair(pred: Picture, ref: Picture, smallest: int = 1) -> None:
+def check_pair(pred: RGB8, ref: RGB8, smallest: int = 1) -> None:
     """Raises ValueError unless both are pictures of one size."""
     check_picture(pred, smallest, "prediction")
     check_picture(ref, smallest, "reference")
@@ -47,12 +47,12 @@ def check_pair(pred: Picture, ref: Picture, smallest: int = 1) -> None:
         raise ValueError(f"the prediction is {size(pred)} and the reference {size(ref)}: they must have one size")
 
 
-def size(picture: Picture) -> str:
+def size(picture: RGB8) -> str:
     """Returns `width x height` as people write it."""
     return f"{picture.shape[1]}x{picture.shape[0]}"
 
 
-def grey(picture: Picture) -> NDArray[np.uint8]:
+def grey(picture: RGB8) -> NDArray[np.uint8]:
     """Returns OpenCV's 8-bit grey, (H, W)."""
     cv2 = opencv()
     plane: NDArray[np.uint8] = cv2.cvtColor(np.ascontiguousarray(picture), cv2.COLOR_RGB2GRAY)

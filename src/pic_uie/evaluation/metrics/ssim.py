@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pic_uie.evaluation.metrics.pictures import WINDOW, Picture, check_pair, local_mean
+from pic_uie.evaluation.metrics.pictures import WINDOW, check_pair, local_mean
+from pic_uie.images import RGB8
 
 C1 = 0.01**2  # for a data range of 1
 C2 = 0.03**2
 
 
-def ssim(pred: Picture, ref: Picture) -> float:
+def ssim(pred: RGB8, ref: RGB8) -> float:
     """Returns the mean SSIM over pixels and channels, at most 1; within 1e-5 of `pytorch_msssim.ssim`."""
     check_pair(pred, ref, smallest=WINDOW)
     x, y = pred / 255.0, ref / 255.0

@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pic_uie.evaluation.metrics.pictures import Picture, check_picture, opencv
+from pic_uie.evaluation.metrics.pictures import check_picture, opencv
+from pic_uie.images import RGB8
 
 CHROMA_WEIGHT = 0.4680
 CONTRAST_WEIGHT = 0.2745
@@ -19,7 +20,7 @@ Values = NDArray[np.float64]
 Convention = Literal["centred", "matlab", "lab-units"]
 
 
-def uciqe(img: Picture, *, convention: Convention = "centred") -> float:
+def uciqe(img: RGB8, *, convention: Convention = "centred") -> float:
     """Returns 0.4680·σ_c + 0.2745·con + 0.2576·μ_s; higher = more colour and contrast.
 
     Args:
@@ -46,7 +47,7 @@ def uciqe(img: Picture, *, convention: Convention = "centred") -> float:
     raise ValueError(f"unknown convention {convention!r}: centred, matlab or lab-units")
 
 
-def _lab8(img: Picture) -> tuple[Values, Values, Values]:
+def _lab8(img: RGB8) -> tuple[Values, Values, Values]:
     """Returns OpenCV's 8-bit L (0..255), a and b (around 128), each as one row of floats."""
     cv2 = opencv()
     lab = cv2.cvtColor(np.ascontiguousarray(img), cv2.COLOR_RGB2LAB)

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pic_uie.evaluation.metrics.pictures import Picture, Plane, check_picture, opencv
+from pic_uie.evaluation.metrics.pictures import Plane, check_picture, opencv
+from pic_uie.images import RGB8
 
 COLOURFULNESS_WEIGHT = 0.0282
 SHARPNESS_WEIGHT = 0.2953
@@ -18,7 +19,7 @@ BLOCK = 8
 TRIM = 0.1
 
 
-def uiqm(img: Picture, *, block: int = BLOCK, blue: float = BLUE) -> float:
+def uiqm(img: RGB8, *, block: int = BLOCK, blue: float = BLUE) -> float:
     """Returns 0.0282·UICM + 0.2953·UISM + 3.5753·UIConM; higher = better.
 
     Args:
@@ -30,7 +31,7 @@ def uiqm(img: Picture, *, block: int = BLOCK, blue: float = BLUE) -> float:
     return COLOURFULNESS_WEIGHT * uicm(img) + SHARPNESS_WEIGHT * sharpness + CONTRAST_WEIGHT * contrast
 
 
-def uicm(img: Picture) -> float:
+def uicm(img: RGB8) -> float:
     """Returns the colourfulness: trimmed means and spreads of the two opponent channels."""
     check_picture(img)
     red, green, blue = (img[..., channel].astype(np.int16) for channel in range(3))
@@ -39,14 +40,14 @@ def uicm(img: Picture) -> float:
     return -0.0268 * math.hypot(mean_rg, mean_yb) + 0.1586 * math.sqrt(variance_rg + variance_yb)
 
 
-def uism(img: Picture, *, block: int = BLOCK, blue: float = BLUE) -> float:
+def uism(img: RGB8, *, block: int = BLOCK, blue: float = BLUE) -> float:
     """Returns the sharpness: the block contrast (EME) of each channel's edges."""
     check_picture(img, smallest=block)
     weights = (*CHANNEL_WEIGHTS, blue)
     return sum(weight * _eme(_edges(img[..., i]), block) for i, weight in enumerate(weights))
 
 
-def uiconm(img: Picture, *, block: int = BLOCK) -> float:
+def uiconm(img: RGB8, *, block: int = BLOCK) -> float:
     """Returns the contrast: the mean over square blocks of all channels of -m·ln(m), m = (max-min)/(max+min)."""
     check_picture(img, smallest=block)
     high = _blocks(img.max(axis=2), block).max(axis=(1, 3)).astype(np.float64)

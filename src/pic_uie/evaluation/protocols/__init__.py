@@ -1,4 +1,4 @@
-"""Protocols: which pictures, at which size, by which metrics; data files here, or a YAML of one's own."""
+"""Protocols: which pictures, at which size, by which metrics; data files here, or your own YAML."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Protocol:
 
 
 def load(name_or_file: str) -> Protocol:
-    """Reads a protocol that comes with the package by its name, or one's own by its file.
+    """Reads a protocol: one that comes with the package by its name, or your own by its file.
 
     Raises:
         ConfigError: Neither, or a file that is not a protocol.

@@ -46,7 +46,7 @@ def find(name: str) -> type[Baseline]:
     """Returns the system of that name.
 
     Raises:
-        ConfigError: There is none; says the nearest.
+        ConfigError: There is none; names the nearest.
     """
     if name in UNPUBLISHED:
         raise ConfigError(UNPUBLISHED[name])

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import stat
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-import safetensors
 import safetensors.torch
 import torch
 import torch.nn.functional as F
@@ -19,7 +16,7 @@ from pic_uie.errors import WeightsError
 from pic_uie.files import atomic_write
 from pic_uie.model.pic_uie import check_batch
 from pic_uie.paper.baselines.perceptual import Perceptual
-from pic_uie.weights import BASELINE_FORMAT, make_header, read_header
+from pic_uie.weights import BASELINE_FORMAT, make_header, read_file
 
 MAX_BYTES = 1 << 30  # the largest system is 0.2 GB
 
@@ -45,7 +42,7 @@ class Given(NamedTuple):
 class Baseline(nn.Module):
     """One system of the paper's tables.
 
-    A subclass sets the class attributes, and writes `enhance` and, where its objective is not L1, `objective`.
+    A subclass sets the class attributes, and writes `enhance` and, where its objective is not L1 with VGG, `objective`.
 
     Attributes:
         name: What the command line calls it.
@@ -54,6 +51,7 @@ class Baseline(nn.Module):
         fixed: The only side that the system takes, or None.
         passes: Runs of the network a picture (Monte-Carlo draws, steps of a sampler).
         vgg: Depth (16 or 19) and layer weights of the perceptual term, or None where the objective has none.
+        vgg_weight: Of the perceptual term in the objective.
     """
 
     name: ClassVar[str]
@@ -62,6 +60,7 @@ class Baseline(nn.Module):
     fixed: ClassVar[int | None] = None
     passes: ClassVar[int] = 1
     vgg: ClassVar[tuple[int, dict[int, float]] | None] = None
+    vgg_weight: ClassVar[float] = 1.0
 
     def enhance(self, rgb: Tensor) -> Tensor:
         """Enhances a batch whose sides the system can take; the result may leave [0, 1]."""
@@ -99,8 +98,12 @@ class Baseline(nn.Module):
             )
 
     def objective(self, given: Given) -> Terms:
-        """Returns the weighted terms of the system's own objective; the loop minimises their sum."""
-        return {"l1": F.l1_loss(self.padded(given.inputs), given.targets)}
+        """Returns the weighted terms of the system's own objective, whose sum is minimised: by default L1 and VGG."""
+        enhanced = self.padded(given.inputs)
+        terms = {"l1": F.l1_loss(enhanced, given.targets)}
+        if given.perceptual is not None:
+            terms["vgg"] = self.vgg_weight * given.perceptual(enhanced, given.targets)
+        return terms
 
     def make_rival(self) -> nn.Module | None:
         """Returns the discriminator of an adversarial objective, or None."""
@@ -125,22 +128,7 @@ def read_weights(path: str | Path) -> tuple[str, dict[str, Tensor], str]:
     Raises:
         WeightsError: Unreadable, no safetensors, of another format, damaged.
     """
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise WeightsError(f"cannot read the weights {path}: a folder or device, not a file")
-        if os.path.getsize(path) > MAX_BYTES:
-            raise WeightsError(f"{path} is larger than {MAX_BYTES >> 20} MB: not the weights of a baseline")
-        with safetensors.safe_open(str(path), framework="pt") as file:
-            header = read_header(file.metadata())
-            tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
-    except OSError as error:
-        raise WeightsError(f"cannot read the weights {path}: {error.strerror or error}") from error
-    except (safetensors.SafetensorError, TypeError, ValueError) as error:
-        raise WeightsError(f"{path} is not a safetensors file (pickled checkpoints are never read): {error}") from error
-    if header.get("format") != BASELINE_FORMAT:
-        raise WeightsError(
-            f"{path} has format {header.get('format')!r}, expected {BASELINE_FORMAT!r}: not weights of a baseline"
-        )
+    header, tensors = read_file(path, "pt", BASELINE_FORMAT, MAX_BYTES, "weights of a baseline")
     method = str(header.get("method"))
     sha256 = digest(method, tensors)
     if header.get("sha256") != sha256:

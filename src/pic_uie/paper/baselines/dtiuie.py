@@ -16,13 +16,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pic_uie.paper.baselines.base import Baseline, Given, Terms
+from pic_uie.paper.baselines.base import Baseline
 from pic_uie.paper.baselines.nu2net import stretched
 from pic_uie.paper.baselines.segmentation import Segmentation
 
 WIDTHS = (32, 64, 128, 256)
 DETAIL = 256
-PERCEPTUAL = 0.05
 
 
 class Dtiuie(Baseline):
@@ -32,6 +31,7 @@ class Dtiuie(Baseline):
     title = "DTIUIE"
     multiple = 32
     vgg = (16, {8: 1.0})
+    vgg_weight = 0.05
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,14 +43,6 @@ class Dtiuie(Baseline):
     def enhance(self, rgb: Tensor) -> Tensor:
         """(B, 3, H, W) to (B, 3, H, W): the sum of both branches, each channel stretched where it leaves [0, 1]."""
         return stretched(self.structure(rgb, self.semantics.features(rgb)) + self.detail(rgb))
-
-    def objective(self, given: Given) -> Terms:
-        """L1 and VGG."""
-        enhanced = self.padded(given.inputs)
-        terms = {"l1": F.l1_loss(enhanced, given.targets)}
-        if given.perceptual is not None:
-            terms["vgg"] = PERCEPTUAL * given.perceptual(enhanced, given.targets)
-        return terms
 
 
 class Structure(nn.Module):

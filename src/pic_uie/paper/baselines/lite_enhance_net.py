@@ -12,12 +12,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pic_uie.paper.baselines.base import Baseline, Given, Terms
+from pic_uie.paper.baselines.base import Baseline
 
 WIDTHS = (16, 32, 64, 32)
 JOINED = WIDTHS[0] + WIDTHS[1] + WIDTHS[3]  # 80
 SQUEEZED = 24
-PERCEPTUAL = 0.05
 
 
 class LiteEnhanceNet(Baseline):
@@ -26,6 +25,7 @@ class LiteEnhanceNet(Baseline):
     name = "lite-enhance-net"
     title = "LiteEnhanceNet"
     vgg = (16, {8: 1.0})
+    vgg_weight = 0.05
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,14 +44,6 @@ class LiteEnhanceNet(Baseline):
         joined = torch.cat([maps[0], maps[1], maps[3]], dim=1)  # (B, 80, H, W)
         enhanced: Tensor = self.last(self.join(joined))
         return enhanced
-
-    def objective(self, given: Given) -> Terms:
-        """L1 and VGG."""
-        enhanced = self.padded(given.inputs)
-        terms = {"l1": F.l1_loss(enhanced, given.targets)}
-        if given.perceptual is not None:
-            terms["vgg"] = PERCEPTUAL * given.perceptual(enhanced, given.targets)
-        return terms
 
 
 def depthwise(width: int) -> list[nn.Module]:

@@ -13,10 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pic_uie.paper.baselines.base import Baseline, Given, Terms
+from pic_uie.paper.baselines.base import Baseline
 
 WIDTHS = (16, 64, 256)
-PERCEPTUAL = 0.05
 
 
 class Lu2Net(Baseline):
@@ -26,6 +25,7 @@ class Lu2Net(Baseline):
     title = "LU2Net"
     multiple = 4
     vgg = (16, {8: 1.0})
+    vgg_weight = 0.05
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,14 +46,6 @@ class Lu2Net(Baseline):
             features = stage(features, skip)
         enhanced: Tensor = self.last(features)
         return enhanced
-
-    def objective(self, given: Given) -> Terms:
-        """L1 and VGG."""
-        enhanced = self.padded(given.inputs)
-        terms = {"l1": F.l1_loss(enhanced, given.targets)}
-        if given.perceptual is not None:
-            terms["vgg"] = PERCEPTUAL * given.perceptual(enhanced, given.targets)
-        return terms
 
 
 class Axial(nn.Module):

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from pic_uie.errors import DataError
-from pic_uie.evaluation.metrics.pictures import Picture
 from pic_uie.evaluation.predictions import Enhance, Method
+from pic_uie.images import RGB8
 from pic_uie.paper import baselines
 from pic_uie.paper.baselines.base import Baseline
 
@@ -37,14 +37,14 @@ def enhance_with(model: Baseline) -> Enhance:
     """Returns a function that runs a system on one picture; it raises DataError for a size that it cannot take."""
     model.eval()
 
-    def enhance(picture: Picture) -> Picture:
+    def enhance(picture: RGB8) -> RGB8:
         tensor = torch.from_numpy(picture.astype(np.float32) / 255).permute(2, 0, 1)[None]  # (1, 3, H, W)
         try:
             with torch.inference_mode():
                 enhanced = model(tensor)
         except ValueError as error:
             raise DataError(str(error)) from error
-        quantised: Picture = (enhanced[0] * 255).round().to(torch.uint8).permute(1, 2, 0).numpy()
+        quantised: RGB8 = (enhanced[0] * 255).round().to(torch.uint8).permute(1, 2, 0).numpy()
         return np.ascontiguousarray(quantised)
 
     return enhance

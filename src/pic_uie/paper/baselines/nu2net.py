@@ -10,10 +10,9 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pic_uie.paper.baselines.base import Baseline, Given, Terms
+from pic_uie.paper.baselines.base import Baseline
 
 WIDTHS = (64, 128, 256, 512)
-PERCEPTUAL = 0.2
 
 
 class Nu2Net(Baseline):
@@ -23,6 +22,7 @@ class Nu2Net(Baseline):
     title = "NU2Net"
     multiple = 8
     vgg = (19, {35: 1.0})
+    vgg_weight = 0.2
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,14 +47,6 @@ class Nu2Net(Baseline):
             narrower = stage(features)
             features = F.interpolate(narrower, scale_factor=2.0, mode="bilinear", align_corners=False) + skip
         return stretched(rgb + self.last(self.narrow(features)).tanh())
-
-    def objective(self, given: Given) -> Terms:
-        """L1 and VGG; see above for the ranker."""
-        enhanced = self.padded(given.inputs)
-        terms = {"l1": F.l1_loss(enhanced, given.targets)}
-        if given.perceptual is not None:
-            terms["vgg"] = PERCEPTUAL * given.perceptual(enhanced, given.targets)
-        return terms
 
 
 def block(before: int, after: int) -> nn.Sequential:

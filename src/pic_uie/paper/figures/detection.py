@@ -11,8 +11,7 @@ from pic_uie.datasets.folders import index
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.evaluation import detection, yolo_copy, yolo_set
 from pic_uie.evaluation.detection_report import RAW
-from pic_uie.evaluation.metrics.pictures import Picture
-from pic_uie.images import read_rgb8
+from pic_uie.images import RGB8, read_rgb8
 from pic_uie.paper.figures.canvas import INK, QUIET, new_figure
 
 COLORS = ("#f4d35e", "#ee6c4d", "#52d1dc", "#b5e48c", "#cdb4db", "#ffffff")  # bright: they lie on pictures
@@ -26,7 +25,7 @@ Box = Sequence[float]  # class, confidence, left, top, right, bottom in shares
 class Panel:
     """A picture with boxes."""
 
-    picture: Picture
+    picture: RGB8
     boxes: Sequence[Box]
 
 

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pic_uie.datasets.folders import Index, index
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.evaluation.predictions import Enhance
-from pic_uie.images import read_rgb8
+from pic_uie.images import RGB8, read_rgb8
 from pic_uie.paper.figures.canvas import INK, OURS, SECOND, new_figure
 
-Picture = NDArray[np.uint8]
 Crop = tuple[float, float, float, float]  # left, top, width, height as shares of the picture
 
 COLORS = (OURS, SECOND)
@@ -39,7 +37,7 @@ def parse_crop(text: str) -> Crop:
     return left, top, width, height
 
 
-def load(methods: Mapping[str, Path | Enhance], stems: Sequence[str]) -> dict[str, list[Picture]]:
+def load(methods: Mapping[str, Path | Enhance], stems: Sequence[str]) -> dict[str, list[RGB8]]:
     """Reads the named pictures of every method, or the first three that all have: stem -> pictures across.
 
     Args:
@@ -72,14 +70,14 @@ def load(methods: Mapping[str, Path | Enhance], stems: Sequence[str]) -> dict[st
     return rows
 
 
-def _made(name: str, enhance: Enhance, path: Path) -> Picture:
+def _made(name: str, enhance: Enhance, path: Path) -> RGB8:
     try:
         return enhance(read_rgb8(path))
     except (DataError, ValueError) as error:  # a size that the system cannot take
         raise DataError(f"{name} cannot enhance {path.name}: {error}") from error
 
 
-def busiest(picture: Picture, share: float = 0.3) -> Crop:
+def busiest(picture: RGB8, share: float = 0.3) -> Crop:
     """Returns the region, of the picture's own shape, with the most fine structure: where methods differ."""
     grey = picture.mean(axis=2)
     edges = np.abs(np.diff(grey, axis=0, prepend=grey[:1])) + np.abs(np.diff(grey, axis=1, prepend=grey[:, :1]))
@@ -91,7 +89,7 @@ def busiest(picture: Picture, share: float = 0.3) -> Crop:
     return left / width, top / height, wide / width, tall / height
 
 
-def draw(names: Sequence[str], rows: Mapping[str, Sequence[Picture]], crops: Mapping[str, Sequence[Crop]]) -> Any:
+def draw(names: Sequence[str], rows: Mapping[str, Sequence[RGB8]], crops: Mapping[str, Sequence[Crop]]) -> Any:
     """Returns the figure.
 
     Args:
@@ -131,7 +129,7 @@ def _crop_height(crops: Sequence[Crop], aspect: float) -> float:
     return float(np.clip(share * aspect * height / width, 0.4 * share, 1.2 * share))
 
 
-def _show(figure: Any, box: tuple[float, float, float, float], picture: Picture) -> Any:
+def _show(figure: Any, box: tuple[float, float, float, float], picture: RGB8) -> Any:
     width, height = figure.get_size_inches()
     left, top, wide, tall = box
     axes = figure.add_axes((left / width, 1 - (top + tall) / height, wide / width, tall / height))
@@ -142,7 +140,7 @@ def _show(figure: Any, box: tuple[float, float, float, float], picture: Picture)
     return axes
 
 
-def fit(picture: Picture, crop: Crop, aspect: float) -> tuple[slice, slice]:
+def fit(picture: RGB8, crop: Crop, aspect: float) -> tuple[slice, slice]:
     """Returns rows and columns of a region, narrowed about its middle to `aspect` (width : height)."""
     rows, columns = picture.shape[:2]
     left, top, width, height = crop[0] * columns, crop[1] * rows, crop[2] * columns, crop[3] * rows
@@ -165,7 +163,7 @@ def _mark(axes: Any, region: tuple[slice, slice], color: str) -> None:
     axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=color, linewidth=1.6))
 
 
-def _drawable(picture: Picture) -> Picture:
+def _drawable(picture: RGB8) -> RGB8:
     from PIL import Image
 
     longest = max(picture.shape[:2])

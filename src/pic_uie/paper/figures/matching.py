@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pic_uie.errors import ConfigError
 from pic_uie.evaluation.matching import Frames, PairMatch, features, match
-from pic_uie.evaluation.metrics.pictures import Picture
+from pic_uie.images import RGB8
 from pic_uie.paper.figures.canvas import INK, OURS, QUIET, new_figure
 
 KEPT, REJECTED = "#2a9d8f", OURS
@@ -24,8 +24,8 @@ _WIDTH, _TITLE, _GAP, _LEGEND = 7.6, 0.26, 0.06, 0.3  # inches
 class Drawn:
     """One method's pair of frames with its matches."""
 
-    first: Picture
-    second: Picture
+    first: RGB8
+    second: RGB8
     found: PairMatch
 
 

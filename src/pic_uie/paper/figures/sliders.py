@@ -6,34 +6,32 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from pic_uie.enhancer import Enhancer
+from pic_uie.images import RGB8
 from pic_uie.paper.figures.canvas import INK, QUIET, new_figure
 from pic_uie.reference import to_ycbcr
 from pic_uie.strengths import GROUPS
-
-Picture = NDArray[np.uint8]
 
 SIDE = 720  # pixels of a picture in the figure
 _WIDTH, _TITLE, _CAPTION, _GAP = 2.1, 0.3, 0.3, 0.06  # inches
 
 
-def versions(picture: Picture, enhancer: Enhancer) -> dict[str, Picture]:
+def versions(picture: RGB8, enhancer: Enhancer) -> dict[str, RGB8]:
     """Returns the input, the enhanced picture, and it with each group at 0, by name."""
     look = enhancer.look(picture)
     found = {"input": picture, "all at 1": enhancer.apply(picture, look)}
     return found | {f"{name} 0": enhancer.apply(picture, look.scaled(**{name: 0.0})) for name in GROUPS}
 
 
-def moved(picture: Picture, full: Picture) -> tuple[float, float]:
+def moved(picture: RGB8, full: RGB8) -> tuple[float, float]:
     """Returns how far luma and chroma of two pictures are apart on average, in levels of 255."""
     difference = np.abs(to_ycbcr(picture / 1.0) - to_ycbcr(full / 1.0)).reshape(-1, 3).mean(axis=0)
     return float(difference[0]), float(np.hypot(difference[1], difference[2]))
 
 
-def draw(pictures: Sequence[Picture], enhancer: Enhancer) -> Any:
+def draw(pictures: Sequence[RGB8], enhancer: Enhancer) -> Any:
     """Returns the figure: one row per picture, one column per version."""
     rows = [versions(picture, enhancer) for picture in pictures]
     heights = [_WIDTH * picture.shape[0] / picture.shape[1] for picture in pictures]
@@ -62,7 +60,7 @@ def draw(pictures: Sequence[Picture], enhancer: Enhancer) -> Any:
     return figure
 
 
-def _shrunk(pixels: Picture) -> Picture:
+def _shrunk(pixels: RGB8) -> RGB8:
     height, width = pixels.shape[:2]
     factor = SIDE / max(height, width)
     if factor >= 1:
