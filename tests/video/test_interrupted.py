@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from helpers import clips
+from pic_uie.corrections import identity
 from pic_uie.errors import VideoError
 from pic_uie.video import parts, pipeline
 from pic_uie.video.convert import VideoSettings, enhance_video
@@ -138,6 +140,64 @@ def test_a_damaged_segment_or_other_settings_start_anew(source, undisturbed, tmp
     (folder / "000000.json").write_text('{"times": [0], "cuts": [], "sums": []}')
     enhance_video(source, output, enhancer, VideoSettings(preset="medium"))
     assert output.read_bytes() == undisturbed
+
+
+FAST = VideoSettings(preset="ultrafast")
+
+
+@pytest.fixture
+def short(tmp_path):
+    return clips.write(tmp_path / "short.mp4", 6, 96, 64, draw=lambda i: clips.scene(1, i, 96, 64))
+
+
+def test_a_part_folder_that_is_a_link_is_refused(short, tmp_path, enhancer):
+    (tmp_path / "diary").mkdir()
+    (tmp_path / "diary/000000.mp4").write_text("precious")
+    parts.folder_of(tmp_path / "out.mp4").symlink_to("diary")
+    with pytest.raises(VideoError, match="is a link; remove it"):
+        enhance_video(short, tmp_path / "out.mp4", enhancer, FAST)
+    parts.remove_leftovers(tmp_path / "out.mp4")
+    assert {path.name: path.read_text() for path in (tmp_path / "diary").iterdir()} == {"000000.mp4": "precious"}
+
+
+def test_what_others_put_into_the_part_folder_stays(short, tmp_path, enhancer):
+    folder = parts.folder_of(tmp_path / "out.mp4")
+    (folder / "sub").mkdir(parents=True)
+    (folder / "diary.txt").write_text("precious")
+    (folder / "000000.mp4").write_text("of another run")
+    enhance_video(short, tmp_path / "out.mp4", enhancer, FAST)
+    assert (tmp_path / "out.mp4").exists()
+    assert sorted(path.name for path in folder.iterdir()) == ["diary.txt", "sub"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name")
+@pytest.mark.parametrize("name", ["lock", "manifest.json", "000000.json", "000000.mp4"])
+def test_pipes_in_the_part_folder_do_not_hold_it_up(short, tmp_path, enhancer, name):
+    folder = parts.folder_of(tmp_path / "out.mp4")
+    folder.mkdir()
+    os.mkfifo(folder / name)
+    if name == "lock":
+        with pytest.raises(VideoError, match="lock is not a file; remove"):
+            enhance_video(short, tmp_path / "out.mp4", enhancer, FAST)
+    else:
+        enhance_video(short, tmp_path / "out.mp4", enhancer, FAST)
+        assert not folder.exists()
+
+
+def test_looks_that_differ_in_the_middle_of_a_field_are_not_mixed(source, tmp_path, enhancer, monkeypatch):
+    monkeypatch.setattr(pipeline, "SEGMENT_SECONDS", SEGMENT)
+    theta = identity()
+    veil = np.array(theta.v)
+    veil[10:20, 10:20] = 0.9
+    treatments = [pipeline.Treatment(theta=one) for one in (theta, replace(theta, v=veil))]
+    first, second = (replace(FAST, treatment=one) for one in treatments)
+    frames = iter(range(40))
+    with pytest.raises(StopIteration):
+        enhance_video(source, tmp_path / "out.mp4", enhancer, first, check=lambda: next(frames))
+    assert list(parts.folder_of(tmp_path / "out.mp4").glob("*.mp4"))
+    done = []
+    enhance_video(source, tmp_path / "out.mp4", enhancer, second, progress=lambda count, *_: done.append(count))
+    assert done[0] == 0  # nothing of the first one was used
 
 
 def test_two_runs_do_not_mix(source, tmp_path):

@@ -1,5 +1,6 @@
 """`pic-uie stream` as a user runs it."""
 
+import signal
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from pic_uie import Yuv
+from pic_uie.cli import exit_codes
 from pic_uie.video.temporal import Causal
 
 COMMAND = [sys.executable, "-m", "pic_uie", "stream"]
@@ -71,6 +73,23 @@ def test_each_frame_comes_out_before_the_one_after_the_next_goes_in():
         process.stdin.close()
         assert process.stdout.read() == b""
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("frames", [0, 2])
+def test_interrupted_it_ends_quietly(frames):
+    with subprocess.Popen(
+        [*COMMAND, "--size", f"{WIDTH}x{HEIGHT}", "--pixels", "rgb24"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        for frame in samples("rgb24", frames + 1):  # the first one says that it runs
+            process.stdin.write(frame.tobytes())
+            process.stdin.flush()
+            process.stdout.read(frame.size)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == exit_codes.INTERRUPTED
+        assert b"Fatal" not in process.stderr.read()
 
 
 def test_a_broken_pipe_ends_it_quietly():

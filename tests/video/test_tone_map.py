@@ -4,9 +4,11 @@ import struct
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from helpers import clips
 from helpers.clips import av, needs_ffmpeg
+from pic_uie.cli.main import main
 from pic_uie.errors import VideoError
 from pic_uie.video import tone_map
 from pic_uie.video.boxes import Node, box, read_layout
@@ -194,3 +196,21 @@ def _add_boxes(path, *extra):
     entry = stsd.data[8:] + b"".join(extra)
     stsd.data = stsd.data[:8] + struct.pack(">I", len(entry)) + entry[4:]
     path.write_bytes(data[: place.start] + moov.to_bytes())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "enhance pq.mp4 --temporal lock --save-look --preset ultrafast -q -o out.mp4",
+        "enhance reef.png --look pq.mp4 -q -o out.png",
+        "enhance pq.mp4 reef.png --same-look --preset ultrafast -q -o out",
+        "inspect pq.mp4 -o sheet.png",
+    ],
+)
+def test_the_look_of_hdr_is_that_of_its_sdr(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "pq.mp4", "PQ", lambda i: patches(np.linspace(0.1, 0.6, PATCHES)))
+    Image.fromarray(np.full((64, 96, 3), (30, 90, 120), np.uint8)).save("reef.png")
+    assert main(command.split()) == 1
+    assert "--tone-map makes SDR of it" in capsys.readouterr().err
+    assert main([*command.split(), "--tone-map", "--overwrite"]) == 0

@@ -23,6 +23,7 @@ def read_look(
     max_pixels: int = images.MAX_PIXELS,
     salvage: bool = False,
     sample_range: images.SampleRange | None = None,
+    tone_map: bool = False,
 ) -> Look:
     """Returns the look of a file; whether it is a look, a picture or a video is detected from its content.
 
@@ -38,7 +39,7 @@ def read_look(
     if head and kinds.sniff_file(path) is not None:
         from pic_uie.video.convert import VideoSettings, one_look
 
-        return one_look(path, enhancer, VideoSettings(salvage=salvage))
+        return one_look(path, enhancer, VideoSettings(salvage=salvage, tone_map=tone_map))
     if head and not head.lstrip().startswith(b"{"):
         raise LookError(
             f"--look {path} is {formats.describe(head)}, neither a look nor a picture that can be read: "

@@ -53,6 +53,7 @@ class Settings:
         keep_metadata: Whether metadata goes into the result.
         overwrite: Whether an existing result is replaced.
         max_pixels: The limit for a picture.
+        tone_map: Whether the look of an HDR video is that of its SDR.
         salvage: Whether what can be decoded of a damaged picture is enough.
         sample_range: Which samples are black and white where a file does not use all of its bits.
         software: The software tag.
@@ -67,6 +68,7 @@ class Settings:
     keep_metadata: bool = True
     overwrite: bool = False
     max_pixels: int = images.MAX_PIXELS
+    tone_map: bool = False
     salvage: bool = False
     sample_range: images.SampleRange | None = None
     software: str | None = None

@@ -143,7 +143,7 @@ def _small(path: Path, settings: Settings) -> list[Pixels | Yuv]:
     if is_video(path):
         from pic_uie.video import demux, stills
 
-        clip = demux.probe(path, in_place=False, salvage=settings.salvage)
+        clip = demux.probe(path, in_place=False, salvage=settings.salvage, tone_map=settings.tone_map)
         return [stills.small(frame, clip, SIDE) for frame in stills.spread(clip, FRAMES)]
     data = read_bytes(path, settings.max_pixels)
     undecoded = images.read_header(

@@ -37,6 +37,7 @@ def settings(arguments: argparse.Namespace, software: str, look: Look | None) ->
         keep_metadata=not arguments.strip_metadata,
         overwrite=arguments.overwrite,
         max_pixels=arguments.max_pixels,
+        tone_map=arguments.tone_map,
         salvage=arguments.salvage,
         sample_range=arguments.range,
         software=software,

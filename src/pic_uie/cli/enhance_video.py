@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pic_uie.batch.ledger import Outcome, shown
 from pic_uie.batch.mapping import DiskJob
 from pic_uie.batch.process import failed
+from pic_uie.cli.options import add_tone_map
 from pic_uie.cli.streams import say
 from pic_uie.errors import ConfigError
 from pic_uie.video.encode import DEFAULT_CRF, DEFAULT_PRESET, PRESETS
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--preset", choices=PRESETS, default=DEFAULT_PRESET, help=f"effort of the encoder ({DEFAULT_PRESET})")
     add("--start", type=timestamp, metavar="T", help="start here: seconds, or H:MM:SS.s")
     add("--end", type=timestamp, metavar="T", help="end here")
-    add("--tone-map", action="store_true", help="convert HDR videos (PQ, HLG) to SDR; otherwise they are refused")
+    add_tone_map(group)
     add("--side-by-side", action="store_true", help="show the source beside the result")
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from pic_uie.cli.exit_codes import OK
-from pic_uie.cli.options import add_overwrite, add_strengths, add_weights, strengths
+from pic_uie.cli.options import add_overwrite, add_strengths, add_tone_map, add_weights, strengths
 from pic_uie.cli.output import write
 from pic_uie.errors import ConfigError
 
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print θ and the statistics on standard output")
     add_strengths(parser)
     add_weights(parser)
+    add_tone_map(parser)
     parser.add_argument("--title", help="what to call the picture on the sheet (default: its file name)")
     parser.add_argument(
         "--max-side",
@@ -69,7 +70,8 @@ def _inspect_video(arguments: argparse.Namespace, title: str, kind: str | None) 
     from pic_uie import Enhancer
     from pic_uie.inspection.course import follow
 
-    course = follow(arguments.image, Enhancer(arguments.weights), title, strengths(arguments))
+    enhancer = Enhancer(arguments.weights)
+    course = follow(arguments.image, enhancer, title, strengths(arguments), tone_map=arguments.tone_map)
     for note in course.notes:
         print(f"{title}: {note}", file=sys.stderr)
     if kind is None:

@@ -116,5 +116,6 @@ def given(arguments: argparse.Namespace, enhancer: Enhancer) -> Look | None:
         max_pixels=arguments.max_pixels,
         salvage=arguments.salvage,
         sample_range=arguments.range,
+        tone_map=arguments.tone_map,
     )
     return look.scaled(**strengths(arguments).as_dict())

@@ -50,6 +50,12 @@ def add_overwrite(parser: Takes, what: str = "replace a file that exists already
     parser.add_argument("--overwrite", action="store_true", help=what)
 
 
+def add_tone_map(parser: Takes) -> None:
+    """Declares --tone-map."""
+    what = "convert HDR videos (PQ, HLG) to SDR; otherwise they are refused"
+    parser.add_argument("--tone-map", action="store_true", help=what)
+
+
 def add_strengths(parser: argparse.ArgumentParser) -> None:
     """Declares --strength and the strength of each group."""
     add = parser.add_argument

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import queue
 import re
@@ -119,7 +120,7 @@ def pump(source: IO[bytes], target: IO[bytes], size: int, enhance: Callable[[Fra
     failures: list[BaseException] = []
     for stream in (source, target):
         _widen(stream.fileno())
-    reader = threading.Thread(target=_read, args=(source, size, frames, stop), daemon=True)
+    reader = threading.Thread(target=_read, args=(source.fileno(), size, frames, stop), daemon=True)
     writer = threading.Thread(target=_write, args=(target.fileno(), done, failures, stop), daemon=True)
     reader.start()
     writer.start()
@@ -164,7 +165,9 @@ def _write(descriptor: int, done: Frames, failures: list[BaseException], stop: t
         stop.set()
 
 
-def _read(source: IO[bytes], size: int, frames: Frames, stop: threading.Event) -> None:
+def _read(descriptor: int, size: int, frames: Frames, stop: threading.Event) -> None:
+    """Reads past Python's buffer, for the same reason."""
+    source = io.FileIO(descriptor, closefd=False)
     item: Frame | BaseException | None
     number = 0
     while not stop.is_set():
@@ -172,7 +175,7 @@ def _read(source: IO[bytes], size: int, frames: Frames, stop: threading.Event) -
             item = np.empty(size, np.uint8)
             got, view = 0, item.data
             while got < size:
-                more = source.readinto(view[got:])  # type: ignore[attr-defined]
+                more = source.readinto(view[got:])
                 if not more:
                     break
                 got += more

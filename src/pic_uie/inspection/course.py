@@ -114,6 +114,7 @@ def follow(
     name: str = "",
     strengths: Strengths | None = None,
     *,
+    tone_map: bool = False,
     progress: Callable[[int, int], None] = lambda frames, total: None,
 ) -> Course:
     """Follows θ through a video; nothing but a few numbers of each frame is kept.
@@ -123,13 +124,14 @@ def follow(
         enhancer: The engine.
         name: For titles.
         strengths: How much of each group is applied; None for all.
+        tone_map: Whether HDR becomes SDR; else it is refused.
         progress: Called with the frames done and the frames there are (0: unknown).
 
     Raises:
         VideoError: It cannot be read, or has no frames.
         EnvironmentMissingError: PyAV is not installed.
     """
-    clip = demux.probe(path, in_place=False)
+    clip = demux.probe(path, in_place=False, tone_map=tone_map)
     strengths = strengths or Strengths()
     course = Course(name, (clip.width, clip.height), float(clip.rate), enhancer.weights.sha256, notes=clip.notes)
     smoother: ZeroPhase[tuple[Any, Numbers]] | None = None

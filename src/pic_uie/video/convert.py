@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+
+import numpy as np
 
 from pic_uie import __version__
 from pic_uie.cores import usable_cores
@@ -161,7 +164,7 @@ def one_look(source: Path, enhancer: Enhancer, settings: VideoSettings) -> Look:
         VideoError: It cannot be read.
         EnvironmentMissingError: PyAV is not installed.
     """
-    clip = probe(source, in_place=False, salvage=settings.salvage)
+    clip = probe(source, in_place=False, salvage=settings.salvage, tone_map=settings.tone_map)
     theta, statistics = locked(clip, enhancer, _span(clip, settings))
     name = Source(source.name[:MAX_NAME])
     return Look(theta, statistics, enhancer.weights.sha256, source=name, software=f"pic-uie {__version__}")
@@ -226,8 +229,17 @@ def _fingerprint(source: Path, enhancer: Enhancer, settings: VideoSettings, enco
         "instruction_set": enhancer.instruction_set,
         "processors": usable_cores(),
         "encoding": asdict(encoding),
-        "settings": {key: repr(value) for key, value in vars(settings).items() if key not in ("overwrite", "threads")},
+        "settings": _exact(replace(settings, overwrite=False, threads=None)),
     }
+
+
+def _exact(value: object) -> object:
+    """Describes a value so that no other one is described alike; large arrays are shortened by `repr`."""
+    if isinstance(value, np.ndarray):
+        return [str(value.dtype), value.shape, hashlib.sha256(value.tobytes()).hexdigest()]
+    if is_dataclass(value):
+        return {one.name: _exact(getattr(value, one.name)) for one in fields(value)}
+    return repr(value)
 
 
 def _publish(part: Path, output: Path, overwrite: bool, mode: int) -> None:
