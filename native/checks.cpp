@@ -89,6 +89,17 @@ Error check_pair(const Image& image, const Image& out, float strength) {
     return {};
 }
 
+Error check_part(const Image& image, int64_t x, int64_t y, const Image& out, float strength) {
+    if (Error error = check_picture(image)) return error;
+    if (Error error = check_picture(out)) return error;
+    if (out.channels != image.channels || out.depth != image.depth) return Code::unlike_output;
+    if (x < 0 || y < 0 || x > image.width - out.width || y > image.height - out.height || !apart(image, out))
+        return Code::bad_part;
+    if (samples_overlap(out)) return Code::overlapping_output;
+    if (!(strength >= 0.0f && strength <= 1.0f)) return Code::bad_strength;
+    return {};
+}
+
 Error check_pair(const Yuv& frame, const Yuv& out, float strength) {
     if (Error error = check_picture(frame)) return error;
     if (Error error = check_picture(out)) return error;
@@ -144,6 +155,19 @@ Error check_parameters(const Parameters& p) {
         !std::isfinite(p.gamma))
         return Code::bad_weights;
     return {};
+}
+
+bool apart(const Image& image, const Image& out) {
+    struct Span {
+        uintptr_t first, end;
+        explicit Span(const Image& i) : first(uintptr_t(i.data)), end(first + uintptr_t(bytes_per_sample(i.depth))) {
+            for (const int64_t step :
+                 {i.row_stride * (i.height - 1), i.pixel_stride * (i.width - 1), i.channel_stride * (i.channels - 1)})
+                (step < 0 ? first : end) += uintptr_t(step);
+        }
+    };
+    const Span a(image), b(out);
+    return a.end <= b.first || b.end <= a.first;
 }
 
 bool row_in_range(const Image& image, int64_t y) {

@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "buffer.h"
 #include "checks.h"
+#include "jobs.h"
 #include "predictor.h"
 #include "prepare.h"
 
@@ -48,35 +49,6 @@ struct Workspace {
         return theta;
     }
 };
-
-Job job_for(const Image& image, const Image& out, const Prepared&, int lanes, int64_t pitch, Buffer& memory) {
-    Job job = {};
-    job.geometry = cut(image.height, image.width, lanes, 640, 64);  // near the first caches, with little redundant halo
-    job.image = image, job.out = out;
-    job.pitch = pitch;
-    job.z = memory.reserve(3 * image.height * pitch, false);
-    return job;
-}
-
-// Frames have rows of a third of the size, so their units may be larger; in fixed point once more. The number of strips is
-// even, so that two threads have as many each.
-YuvJob job_for(const Yuv& frame, const Yuv& out, const Prepared& prepared, int lanes, int64_t pitch, Buffer& memory) {
-    YuvJob job = {};
-    job.fixed = prepared.fixed.error * double((1 << frame.bits) - 1) <= 0.5;  // half a level of the frame
-    const int64_t strips = 2 * ((frame.height + 287) / 288);
-    job.geometry = cut(frame.height, frame.width, job.fixed ? 2 * lanes : lanes, job.fixed ? 1920 : 960,
-                       (frame.height + strips - 1) / strips);
-    job.image = frame, job.out = out;
-    job.maps = map_yuv(frame);
-    job.pitch = pitch;
-    job.chroma_pitch = (pitch + 1) / 2;
-    const int64_t chroma_rows = (frame.height + 1) / 2,
-                  luma = job.fixed ? (frame.height * pitch + 1) / 2 : frame.height * pitch;
-    const int64_t beyond = 64;  // the second pass reads whole vectors
-    job.chroma = memory.reserve(2 * chroma_rows * job.chroma_pitch + luma + beyond, false);
-    job.luma = job.chroma + 2 * chroma_rows * job.chroma_pitch;
-    return job;
-}
 
 void first_pass(const Kernels& kernels, const Job& job, int64_t unit, float* scratch) {
     kernels.first_pass(job, unit, scratch);
@@ -145,7 +117,7 @@ struct Engine::Parts {
     int workspaces = 0;
 
     Error check_samples(const Image& image, int threads) {
-        if (image.depth != Depth::f32) return {};
+        if (depth_of(image) != Depth::f32) return {};
         std::atomic<bool> fine{true};
         pool.each(image.height, threads, [&](int64_t y, int) {
             if (!row_in_range(image, y)) fine.store(false, std::memory_order_relaxed);
@@ -154,31 +126,80 @@ struct Engine::Parts {
     }
     Error check_samples(const Yuv&, int) { return {}; }
 
-    // The first pass alone where there is no `out`. Without `given` statistics the picture's own are used.
+    // Units of a job, and the scratch memory of each worker.
+    struct Sweep {
+        int64_t units, workers, floats;
+        float* scratch;
+        float* of(int worker) const { return scratch + worker * floats; }
+    };
+    Sweep start(Pass& pass, float strength, int threads, Workspace& workspace) {
+        pass.strength = strength;
+        pass.prepared = &workspace.prepared;
+        Sweep sweep = {};
+        sweep.units = pass.geometry.tiles * pass.geometry.strips;
+        sweep.workers = std::min<int64_t>(threads, sweep.units);
+        sweep.floats = (kernels.scratch_floats(pass.geometry) + 15) / 16 * 16;
+        sweep.scratch = workspace.scratch.reserve(sweep.floats * sweep.workers, true);
+        if (int64_t(workspace.sums.size()) < sweep.units) workspace.sums.resize(size_t(sweep.units));
+        pass.sums = workspace.sums.data();
+        return sweep;
+    }
+
+    // Both passes one after the other, with z¹ of the whole picture between them: where statistics must be known first, and
+    // where the result overwrites the picture. The first pass alone where there is no `out`.
     template <class Picture>
     Statistics run(const Picture& picture, const Corrections& theta, const Statistics* given, const Picture* out,
                    float strength, int threads, Workspace& workspace) {
         prepare_corrections(theta, refiner, workspace.prepared);
         const int64_t pitch = picture.width < 64 ? picture.width : (picture.width + 15) / 16 * 16;
         auto job = job_for(picture, out ? *out : picture, workspace.prepared, kernels.lanes, pitch, workspace.z);
-        job.strength = strength;
-        job.prepared = &workspace.prepared;
-        const int64_t units = job.geometry.tiles * job.geometry.strips;
-        const int64_t scratch_floats = (kernels.scratch_floats(job.geometry) + 15) / 16 * 16;
-        const int64_t workers = std::min<int64_t>(threads, units);
-        float* scratch = workspace.scratch.reserve(scratch_floats * workers, true);
-        if (int64_t(workspace.sums.size()) < units) workspace.sums.resize(size_t(units));
-        job.sums = workspace.sums.data();
-
-        pool.each(units, threads,
-                  [&](int64_t unit, int worker) { first_pass(kernels, job, unit, scratch + worker * scratch_floats); });
-        const Statistics own = pic_uie::measure(job.sums, units, picture.height * picture.width);
+        const Sweep sweep = start(job, strength, threads, workspace);
+        pool.each(sweep.units, threads,
+                  [&](int64_t unit, int worker) { first_pass(kernels, job, unit, sweep.of(worker)); });
+        const Statistics own = pic_uie::measure(job.sums, sweep.units, picture.height * picture.width);
         if (!out) return own;
         job.finish = calibrate(theta, given ? *given : own);
-        pool.each(units, threads, [&](int64_t unit, int worker) {  // backwards: what was written last is still cached
-            second_pass(kernels, job, units - 1 - unit, scratch + worker * scratch_floats);
+        pool.each(sweep.units, threads, [&](int64_t unit, int worker) {  // backwards: what was written last is cached
+            second_pass(kernels, job, sweep.units - 1 - unit, sweep.of(worker));
         });
         return own;
+    }
+
+    // Both passes unit by unit, with z¹ of one unit a worker between them: of a part, with statistics that are known. The
+    // first pass alone where there are none. Returns the statistics of the part.
+    Statistics run_part(Job job, const Corrections& theta, const Statistics* given, float strength, int threads,
+                        Workspace& workspace) {
+        prepare_corrections(theta, refiner, workspace.prepared);
+        const Sweep sweep = start(job, strength, threads, workspace);
+        const Geometry& geometry = job.geometry;
+        const int64_t floats = 3 * geometry.strip_height * job.pitch;
+        float* z = workspace.z.reserve(floats * sweep.workers, false);
+        if (given) job.finish = calibrate(theta, *given);
+        pool.each(sweep.units, threads, [&](int64_t unit, int worker) {
+            Job own = job;
+            own.z = z + worker * floats;
+            own.z_x = geometry.left + unit % geometry.tiles * geometry.tile_width;
+            own.z_y = geometry.top + unit / geometry.tiles * geometry.strip_height;
+            kernels.first_pass(own, unit, sweep.of(worker));
+            if (given) kernels.second_pass(own, unit, sweep.of(worker));
+        });
+        return pic_uie::measure(job.sums, sweep.units, job.out.height * job.out.width);
+    }
+
+    Statistics measure(const Image& picture, const Corrections& theta, int threads, Workspace& workspace) {
+        return run_part(part_of(picture, 0, 0, picture, kernels.lanes), theta, nullptr, 1.0f, threads, workspace);
+    }
+    Statistics measure(const Yuv& picture, const Corrections& theta, int threads, Workspace& workspace) {
+        return run<Yuv>(picture, theta, nullptr, nullptr, 1.0f, threads, workspace);
+    }
+    Statistics execute(const Image& picture, const Corrections& theta, const Statistics* given, const Image& out,
+                       float strength, int threads, Workspace& workspace) {
+        if (!given || !apart(picture, out)) return run(picture, theta, given, &out, strength, threads, workspace);
+        return run_part(part_of(picture, 0, 0, out, kernels.lanes), theta, given, strength, threads, workspace);
+    }
+    Statistics execute(const Yuv& picture, const Corrections& theta, const Statistics* given, const Yuv& out,
+                       float strength, int threads, Workspace& workspace) {
+        return run(picture, theta, given, &out, strength, threads, workspace);
     }
 
     template <class Picture>
@@ -207,7 +228,7 @@ struct Engine::Parts {
         if (Error error = check_corrections(theta)) return error;
         if (Error error = check_samples(picture, threads)) return error;
         Borrowed workspace(*this);
-        statistics = run<Picture>(picture, theta, nullptr, nullptr, 1.0f, threads, *workspace);
+        statistics = measure(picture, theta, threads, *workspace);
         return {};
     }
     PIC_UIE_OUT_OF_MEMORY
@@ -222,8 +243,25 @@ struct Engine::Parts {
         if (Error error = check_samples(picture, threads)) return error;
         if (strength == 0.0f) return copy(picture, out, threads), Error();
         Borrowed workspace(*this);
-        const Statistics measured = run(picture, theta, statistics, &out, strength, threads, *workspace);
+        const Statistics measured = execute(picture, theta, statistics, out, strength, threads, *workspace);
         if (own) *own = measured;
+        return {};
+    }
+    PIC_UIE_OUT_OF_MEMORY
+
+    Error execute_part(const Image& picture, const Corrections& theta, const Statistics& statistics, int64_t x,
+                       int64_t y, const Image& out, float strength, int threads) PIC_UIE_TRY {
+        threads = count(threads);
+        if (Error error = check_part(picture, x, y, out, strength)) return error;
+        if (Error error = check_corrections(theta)) return error;
+        if (Error error = check_statistics(statistics)) return error;
+        Image part = picture;
+        part.data = static_cast<const char*>(picture.data) + y * picture.row_stride + x * picture.pixel_stride;
+        part.height = out.height, part.width = out.width;
+        if (Error error = check_samples(picture, threads)) return error;
+        if (strength == 0.0f) return copy(part, out, threads), Error();
+        Borrowed workspace(*this);
+        run_part(part_of(picture, x, y, out, kernels.lanes), theta, &statistics, strength, threads, *workspace);
         return {};
     }
     PIC_UIE_OUT_OF_MEMORY
@@ -283,6 +321,11 @@ Error Engine::execute(const Image& picture, const Corrections& theta, const Stat
 Error Engine::execute(const Yuv& picture, const Corrections& theta, const Statistics* statistics, const Yuv& out,
                       float strength, int threads, Statistics* own) {
     return parts_->execute(picture, theta, statistics, out, strength, threads, own);
+}
+
+Error Engine::execute_part(const Image& picture, const Corrections& theta, const Statistics& statistics, int64_t x,
+                           int64_t y, const Image& out, float strength, int threads) {
+    return parts_->execute_part(picture, theta, statistics, x, y, out, strength, threads);
 }
 
 Error Engine::enhance(const Image& picture, const Image& out, float strength, int threads) {

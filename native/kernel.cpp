@@ -20,7 +20,9 @@ namespace {
 using pic_uie::Job;
 using pic_uie::Sums;
 
-float* z_row(const Job& job, int64_t y, int channel) { return job.z + (3 * y + channel) * job.pitch; }
+float* z_at(const Job& job, int64_t y, int64_t x, int channel) {
+    return job.z + (3 * (y - job.z_y) + channel) * job.pitch + (x - job.z_x);
+}
 
 // Γ(Y¹) of one row of the tile with its halo, zero outside the picture.
 template <bool SHORT_TONE>
@@ -43,7 +45,7 @@ template <bool SMALL_LUT>
 void chroma_row(const Job& job, const Tile<vf>& tile, int64_t y) {
     const FieldRows fields = tile.fields;
     const float *red = tile.r + HALO, *green = tile.g + HALO, *blue = tile.b + HALO;
-    float *z_cb = z_row(job, y, 1) + tile.x, *z_cr = z_row(job, y, 2) + tile.x;
+    float *z_cb = z_at(job, y, tile.x, 1), *z_cr = z_at(job, y, tile.x, 2);
     for (int64_t x = 0; x < tile.width; x += LANES) {
         vf r = load(red + x), b = load(blue + x), luminance = luma(r, load(green + x), b);
         Chroma q1 =
@@ -76,7 +78,7 @@ void prepare_row(const Job& job, Tile<vf>& tile, int64_t y, vf* toned) {
 void finish_row(const Job& job, Tile<vf>& tile, int64_t y, const vf* refined, Sums& sums) {
     from_segments(refined, tile.segment, tile.natural);
     const pic_uie::Affine& color = job.prepared->color;
-    float *z_y = z_row(job, y, 0) + tile.x, *z_cb = z_row(job, y, 1) + tile.x, *z_cr = z_row(job, y, 2) + tile.x;
+    float *z_y = z_at(job, y, tile.x, 0), *z_cb = z_at(job, y, tile.x, 1), *z_cr = z_at(job, y, tile.x, 2);
     RowMoments moments;
     for (int64_t x = 0; x < tile.width; x += LANES) {
         const int64_t left = tile.width - x;
@@ -116,15 +118,16 @@ void blend_row(const Job& job, int64_t y, int64_t x, int64_t count, float* const
 
 void second_pass(const Job& job, int64_t unit, float* scratch) {
     const Geometry& geometry = job.geometry;
-    const int64_t x = unit % geometry.tiles * geometry.tile_width, y = unit / geometry.tiles * geometry.strip_height;
-    const int64_t width = x + geometry.tile_width < geometry.width ? geometry.tile_width : geometry.width - x;
-    const int64_t end = y + geometry.strip_height < geometry.height ? y + geometry.strip_height : geometry.height;
+    const int64_t x = geometry.left + unit % geometry.tiles * geometry.tile_width,
+                  y = geometry.top + unit / geometry.tiles * geometry.strip_height;
+    const int64_t width = x + geometry.tile_width < geometry.right ? geometry.tile_width : geometry.right - x;
+    const int64_t end = y + geometry.strip_height < geometry.bottom ? y + geometry.strip_height : geometry.bottom;
     const int64_t row = geometry.tile_width + 16;
     float* const out[3] = {scratch, scratch + row, scratch + 2 * row};
     float* const in[3] = {scratch + 3 * row, scratch + 4 * row, scratch + 5 * row};
     const float *m = job.finish.matrix, *o = job.finish.offset;
-    for (int64_t line = y; line < end; ++line) {
-        const float *z_y = z_row(job, line, 0) + x, *z_cb = z_row(job, line, 1) + x, *z_cr = z_row(job, line, 2) + x;
+    for (int64_t line = y < job.out_y ? job.out_y : y; line < end; ++line) {
+        const float *z_y = z_at(job, line, x, 0), *z_cb = z_at(job, line, x, 1), *z_cr = z_at(job, line, x, 2);
         for (int64_t i = 0; i < width; i += LANES) {
             vf z0 = load_first(z_y + i, width - i), z1 = load_first(z_cb + i, width - i),
                z2 = load_first(z_cr + i, width - i);
@@ -139,7 +142,7 @@ void second_pass(const Job& job, int64_t unit, float* scratch) {
             for (int64_t i = 0; i < width; i += LANES)
                 store(out[0] + i, clip01(luma(load(out[0] + i), load(out[1] + i), load(out[2] + i))));
         if (job.strength != 1.0f) blend_row(job, line, x, width, out, in);
-        encode(job.image, job.out, line, x, width, out[0], out[1], out[2]);
+        encode(from(job.image, line, x), from(job.out, line - job.out_y, x - job.out_x), width, out[0], out[1], out[2]);
     }
 }
 

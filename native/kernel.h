@@ -57,10 +57,12 @@ struct Prepared {
     FixedRefiner fixed;
 };
 
-// A unit is one tile of columns in one strip of rows; units are independent, and fixed by the picture's size alone.
+// A unit is one tile of columns in one strip of rows; units are independent, and fixed by the size of the picture and of
+// the part of it that is made.
 struct Geometry {
-    int64_t height, width;
-    int segment;  // pixels per vector lane: a tile is LANES segments wide
+    int64_t height, width;             // of the picture
+    int64_t top, left, bottom, right;  // the part: all of the picture, or less; `top` is even, as pairs of rows are
+    int segment;                       // pixels per vector lane: a tile is LANES segments wide
     int64_t tile_width, tiles;
     int64_t strip_height, strips;
 };
@@ -81,8 +83,9 @@ struct Pass {
 
 struct Job : Pass {
     Image image, out;
-    float* z;  // z¹: (height, 3, pitch)
-    int64_t pitch;
+    int64_t out_x, out_y;  // the pixel of the picture that `out` begins with
+    float* z;              // z¹: (rows, 3, pitch), from column z_x of row z_y on
+    int64_t pitch, z_x, z_y;
 };
 
 // The file's Y'CbCr to the model's and back. Chroma is a 2x2 map; luma gets a share of chroma where the weights differ.

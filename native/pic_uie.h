@@ -40,6 +40,15 @@ struct Yuv {
     bool full_range;
 };
 
+// What samples are. The page has bytes alone, and would download the code for others in vain.
+#if defined(PIC_UIE_BYTES_ONLY)
+__attribute__((always_inline)) inline Depth depth_of(const Image&) { return Depth::u8; }
+__attribute__((always_inline)) inline bool is_bytes(const Yuv&) { return true; }
+#else
+__attribute__((always_inline)) inline Depth depth_of(const Image& image) { return image.depth; }
+__attribute__((always_inline)) inline bool is_bytes(const Yuv& frame) { return frame.bits == 8; }
+#endif
+
 // θ. Fields are (field_height, field_width) row-major; `lut` is (2, grid, grid), Cb' then Cr', last axis along Cb.
 struct Corrections {
     const float *t, *v, *a;  // Eq. 2
@@ -112,6 +121,11 @@ class Engine {
                   float strength, int threads, Statistics* own = nullptr);
     Error execute(const Yuv& picture, const Corrections& corrections, const Statistics* statistics, const Yuv& out,
                   float strength, int threads, Statistics* own = nullptr);
+
+    // The part of what `execute` makes that begins at (x, y) and is as large as `out`, which lies outside the picture's
+    // memory: a large result strip by strip.
+    Error execute_part(const Image& picture, const Corrections& corrections, const Statistics& statistics, int64_t x,
+                       int64_t y, const Image& out, float strength, int threads);
 
     // predict, then execute.
     Error enhance(const Image& picture, const Image& out, float strength, int threads);

@@ -11,10 +11,17 @@ namespace PIC_UIE_ISA {
 namespace {
 
 using pic_uie::Depth;
+using pic_uie::depth_of;
 using pic_uie::Image;
 
 PIC_UIE_INLINE const uint8_t* pixel(const Image& image, int64_t y, int64_t x) {
     return static_cast<const uint8_t*>(image.data) + y * image.row_stride + x * image.pixel_stride;
+}
+
+// The same pixels, beginning with that one.
+PIC_UIE_INLINE Image from(Image image, int64_t y, int64_t x) {
+    image.data = pixel(image, y, x);
+    return image;
 }
 
 // What packed.h has a way for.
@@ -22,7 +29,7 @@ enum class Layout { strided, rgb8, rgb16, rgba8 };
 
 PIC_UIE_INLINE Layout layout_of(const Image& image) {
     auto packed = [&](Depth depth, int channels, int64_t size) PIC_UIE_INLINE_LAMBDA {
-        return image.depth == depth && image.channels == channels && image.channel_stride == size &&
+        return depth_of(image) == depth && image.channels == channels && image.channel_stride == size &&
                image.pixel_stride == size * channels;
     };
     if (packed(Depth::u8, 3, 1)) return Layout::rgb8;
@@ -90,9 +97,11 @@ inline void decode(const Image& image, int64_t y, int64_t x, int64_t count, floa
             });
         case Layout::strided: break;
     }
-    if (image.depth == Depth::u8) return decode_strided<Depth::u8>(image, p, count, r, g, b);
-    if (image.depth == Depth::u16) return decode_strided<Depth::u16>(image, p, count, r, g, b);
-    decode_strided<Depth::f32>(image, p, count, r, g, b);
+    switch (depth_of(image)) {
+        case Depth::u8: return decode_strided<Depth::u8>(image, p, count, r, g, b);
+        case Depth::u16: return decode_strided<Depth::u16>(image, p, count, r, g, b);
+        case Depth::f32: return decode_strided<Depth::f32>(image, p, count, r, g, b);
+    }
 }
 
 PIC_UIE_INLINE void write_sample(uint8_t* p, float x, Depth depth) {
@@ -129,18 +138,17 @@ PIC_UIE_INLINE void encode_packed(uint8_t* p, int64_t count, Pack pack) {
 }
 
 // The fourth channel passes through untouched.
-inline void copy_alpha(const Image& in, const Image& out, int64_t y, int64_t x, int64_t count) {
-    const int64_t size = in.depth == Depth::u8 ? 1 : in.depth == Depth::u16 ? 2 : 4;
-    const uint8_t* p = pixel(in, y, x) + 3 * in.channel_stride;
-    uint8_t* q = const_cast<uint8_t*>(pixel(out, y, x)) + 3 * out.channel_stride;
+inline void copy_alpha(const Image& in, const Image& out, int64_t count) {
+    const Depth depth = depth_of(in);
+    const int64_t size = depth == Depth::u8 ? 1 : depth == Depth::u16 ? 2 : 4;
+    const uint8_t* p = pixel(in, 0, 0) + 3 * in.channel_stride;
+    uint8_t* q = const_cast<uint8_t*>(pixel(out, 0, 0)) + 3 * out.channel_stride;
     for (int64_t i = 0; i < count; ++i, p += in.pixel_stride, q += out.pixel_stride) std::memcpy(q, p, size_t(size));
 }
 
 // Packed RGBA whose alpha comes from packed RGBA.
-inline void encode_rgba(const Image& in, const Image& out, int64_t y, int64_t x, int64_t count, const float* r,
-                        const float* g, const float* b) {
-    const uint8_t* alpha = pixel(in, y, x);
-    uint8_t* p = const_cast<uint8_t*>(pixel(out, y, x));
+inline void encode_rgba(const uint8_t* alpha, uint8_t* p, int64_t count, const float* r, const float* g,
+                        const float* b) {
     in_blocks<LANES>(
         count, [&](int64_t i) PIC_UIE_INLINE_LAMBDA { pack_rgba(r + i, g + i, b + i, alpha + 4 * i, p + 4 * i); },
         [&](int64_t i, int64_t left) PIC_UIE_INLINE_LAMBDA {
@@ -151,11 +159,10 @@ inline void encode_rgba(const Image& in, const Image& out, int64_t y, int64_t x,
         });
 }
 
-// Floats in [0, 1] to pixels [x, x + count) of row y, rounded half up; alpha as `in` has it. Reads up to 15 floats beyond
-// the count.
-inline void encode(const Image& in, const Image& out, int64_t y, int64_t x, int64_t count, const float* r,
-                   const float* g, const float* b) {
-    uint8_t* p = const_cast<uint8_t*>(pixel(out, y, x));
+// Floats in [0, 1] to the first pixels of `out`, rounded half up; alpha as `in` has it. Reads up to 15 floats beyond the
+// count.
+inline void encode(const Image& in, const Image& out, int64_t count, const float* r, const float* g, const float* b) {
+    uint8_t* p = const_cast<uint8_t*>(pixel(out, 0, 0));
     switch (layout_of(out)) {
         case Layout::rgb8:
             return encode_packed<16, 3>(p, count, [&](int64_t i, uint8_t* to) PIC_UIE_INLINE_LAMBDA {
@@ -166,14 +173,16 @@ inline void encode(const Image& in, const Image& out, int64_t y, int64_t x, int6
                 pack_rgb<uint16_t>(r + i, g + i, b + i, to);
             });
         case Layout::rgba8:
-            if (layout_of(in) == Layout::rgba8) return encode_rgba(in, out, y, x, count, r, g, b);
+            if (layout_of(in) == Layout::rgba8) return encode_rgba(pixel(in, 0, 0), p, count, r, g, b);
             break;
         case Layout::strided: break;
     }
-    if (out.depth == Depth::u8) encode_strided<Depth::u8>(out, p, count, r, g, b);
-    if (out.depth == Depth::u16) encode_strided<Depth::u16>(out, p, count, r, g, b);
-    if (out.depth == Depth::f32) encode_strided<Depth::f32>(out, p, count, r, g, b);
-    if (out.channels == 4) copy_alpha(in, out, y, x, count);
+    switch (depth_of(out)) {
+        case Depth::u8: encode_strided<Depth::u8>(out, p, count, r, g, b); break;
+        case Depth::u16: encode_strided<Depth::u16>(out, p, count, r, g, b); break;
+        case Depth::f32: encode_strided<Depth::f32>(out, p, count, r, g, b); break;
+    }
+    if (out.channels == 4) copy_alpha(in, out, count);
 }
 
 }  // namespace

@@ -65,9 +65,10 @@ void thumbnail_row(const Image& image, const Columns& columns, int y, float* out
 }
 
 auto thumbnail_row_of(const Image& image) {
-    return image.depth == Depth::u8    ? thumbnail_row<uint8_t>
-           : image.depth == Depth::u16 ? thumbnail_row<uint16_t>
-                                       : thumbnail_row<float>;
+    const Depth depth = depth_of(image);
+    return depth == Depth::u8    ? thumbnail_row<uint8_t>
+           : depth == Depth::u16 ? thumbnail_row<uint16_t>
+                                 : thumbnail_row<float>;
 }
 
 // The same of a frame: luma and chroma are interpolated alike, each pixel with the chroma sample it belongs to, and the
@@ -108,7 +109,7 @@ void thumbnail_row_yuv(const Yuv& f, const Columns& columns, int y, float* out, 
 }
 
 auto thumbnail_row_of(const Yuv& frame) {
-    return frame.bits == 8 ? thumbnail_row_yuv<uint8_t> : thumbnail_row_yuv<uint16_t>;
+    return is_bytes(frame) ? thumbnail_row_yuv<uint8_t> : thumbnail_row_yuv<uint16_t>;
 }
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }

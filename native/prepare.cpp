@@ -87,7 +87,7 @@ void prepare_corrections(const Corrections& theta, const RefinerWeights& refiner
 
 Geometry cut(int64_t height, int64_t width, int lanes, int64_t widest_tile, int64_t tallest_strip) {
     Geometry geometry = {};
-    geometry.height = height, geometry.width = width;
+    geometry.height = geometry.bottom = height, geometry.width = geometry.right = width;
     geometry.tiles = divide_up(width, widest_tile);
     geometry.segment = int(divide_up(divide_up(width, geometry.tiles), lanes));
     geometry.tile_width = int64_t(geometry.segment) * lanes;

@@ -83,13 +83,13 @@ void pixels(const Image& image, float scale, Scene& scene) {
 
 Error describe(const Yuv& frame, Scene& scene) {
     if (Error error = check_picture(frame)) return error;
-    frame.bits == 8 ? planes<uint8_t>(frame, scene) : planes<uint16_t>(frame, scene);
+    is_bytes(frame) ? planes<uint8_t>(frame, scene) : planes<uint16_t>(frame, scene);
     return {};
 }
 
 Error describe(const Image& frame, Scene& scene) {
     if (Error error = check_picture(frame)) return error;
-    switch (frame.depth) {
+    switch (depth_of(frame)) {
         case Depth::u8: pixels<uint8_t>(frame, 1.0f / 255.0f, scene); break;
         case Depth::u16: pixels<uint16_t>(frame, 1.0f / 65535.0f, scene); break;
         case Depth::f32: pixels<float>(frame, 1.0f, scene); break;

@@ -55,10 +55,10 @@ struct Tile {
     Tile(const Pass& pass, int64_t unit, float* scratch) {
         const Geometry& geometry = pass.geometry;
         segment = geometry.segment;
-        x = unit % geometry.tiles * geometry.tile_width;
-        y = unit / geometry.tiles * geometry.strip_height;
-        width = x + geometry.tile_width < geometry.width ? geometry.tile_width : geometry.width - x;
-        height = y + geometry.strip_height < geometry.height ? geometry.strip_height : geometry.height - y;
+        x = geometry.left + unit % geometry.tiles * geometry.tile_width;
+        y = geometry.top + unit / geometry.tiles * geometry.strip_height;
+        width = x + geometry.tile_width < geometry.right ? geometry.tile_width : geometry.right - x;
+        height = y + geometry.strip_height < geometry.bottom ? geometry.strip_height : geometry.bottom - y;
 
         auto row = [&]() PIC_UIE_INLINE_LAMBDA {
             float* start = scratch;

@@ -133,6 +133,14 @@ int execute(const void* pixels, int width, int height, int channels, const float
     return code(engine->execute(packed(pixels, width, height, channels), corrections_of(theta), statistics,
                                 packed(out, width, height, channels), strength, 0));
 }
+// The part that begins at (x, y), packed, into memory outside the picture's.
+PIC_UIE_EXPORT(execute_part)
+int execute_part(const void* pixels, int width, int height, int channels, const float* theta,
+                 const Statistics* statistics, int x, int y, int part_width, int part_height, void* out,
+                 float strength) {
+    return code(engine->execute_part(packed(pixels, width, height, channels), corrections_of(theta), *statistics, x, y,
+                                     packed(out, part_width, part_height, channels), strength, 0));
+}
 PIC_UIE_EXPORT(scale)
 int scale(const float* theta, float haze, float contrast, float colour, float balance, float* scaled) {
     return code(pic_uie::scale(corrections_of(theta), {haze, contrast, colour, balance}, out_of(scaled),

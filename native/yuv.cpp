@@ -43,7 +43,7 @@ void read_samples(const uint8_t* p, int64_t step, int64_t count, float scale, fl
 void read_samples(const Yuv& frame, const void* plane, int64_t row, int64_t stride, int64_t step, int64_t x,
                   int64_t count, float scale, float offset, float* out) {
     const uint8_t* p = static_cast<const uint8_t*>(plane) + row * stride + x * step;
-    frame.bits == 8 ? read_samples<uint8_t>(p, step, count, scale, offset, out)
+    is_bytes(frame) ? read_samples<uint8_t>(p, step, count, scale, offset, out)
                     : read_samples<uint16_t>(p, step, count, scale, offset, out);
 }
 
@@ -56,7 +56,7 @@ void write_samples(const float* in, int64_t count, int64_t step, uint8_t* p) {
         for (int64_t i = 0; i < count; ++i) samples[i * (step / int64_t(sizeof(Sample)))] = Sample(int32_t(in[i]));
 }
 
-int64_t sample_size(const Yuv& frame) { return frame.bits == 8 ? 1 : 2; }
+int64_t sample_size(const Yuv& frame) { return is_bytes(frame) ? 1 : 2; }
 
 // One row of the frame's chroma around a tile, from column `first` on, with what it adds to the model's luma.
 struct ChromaRow {
@@ -249,7 +249,7 @@ void encode_row(const YuvJob& job, const void* from, const void* to, int64_t row
         for (int64_t i = 0; i < count; ++i) values[i] = before[i] + job.strength * (values[i] - before[i]);
     }
     uint8_t* p = static_cast<uint8_t*>(const_cast<void*>(to)) + row * out_stride + x * out_step;
-    job.out.bits == 8 ? write_samples<uint8_t>(values, count, out_step, p)
+    is_bytes(job.out) ? write_samples<uint8_t>(values, count, out_step, p)
                       : write_samples<uint16_t>(values, count, out_step, p);
 }
 

@@ -16,6 +16,7 @@ const $ = (id) => document.getElementById(id);
 const bridge = new Bridge();
 const viewer = $("viewer");
 let shown = null; // the item in the viewer
+let ids = 0; // files lose their identity on the way to the worker, items keep it
 let rendering = false, stale = false; // one rendering at a time; the newest settings win
 let saving = null; // an AbortController while files are written
 const player = new Player($("player"), filmed);
@@ -50,7 +51,7 @@ async function add(files) {
     }
     const kind = await bridge.run("kindOf", { file }).catch(() => "");
     if (!kind && files.length > 1) continue; // a folder has other things as well
-    items.push({ file, name: file.name, kind, settings: { strengths: sliders.initial(), look: null } });
+    items.push({ id: ++ids, file, name: file.name, kind, settings: { strengths: sliders.initial(), look: null } });
   }
   if (!items.length) {
     if (![...files].some((file) => /\.json$/i.test(file.name))) say("nothingFound");
@@ -97,7 +98,7 @@ async function show(item) {
 }
 
 async function showPicture(item) {
-  const { width, height, before, notes: found } = await bridge.run("open", { file: item.file });
+  const { width, height, before, notes: found } = await bridge.run("open", { file: item.file, id: item.id });
   if (shown !== item) return before.close();
   Object.assign(item, { opened: true, copy: Math.min(1, before.width / width) });
   notes(found);
@@ -328,7 +329,7 @@ $("save-all").onclick = async () => {
 
 /** Makes the file of an item and hands it to `keep`. */
 async function finished(item, keep) {
-  const job = { file: item.file, settings: item.settings, format: $("format").value };
+  const job = { file: item.file, id: item.id, settings: item.settings, format: $("format").value };
   const percent = (share) => progress(share, text("exporting", { name: item.name, percent: Math.floor(100 * share) }));
   if (item.kind === "video") player.pause();
   const { blob, extension, notes: found } = await bridge.run(item.kind === "video" ? "saveVideo" : "save", job, percent);
@@ -341,7 +342,7 @@ async function reopen() {
   const item = shown;
   if (!item?.opened || item.kind === "video") return;
   try {
-    const { before } = await bridge.run("open", { file: item.file });
+    const { before } = await bridge.run("open", { file: item.file, id: item.id });
     before.close();
   } catch (problem) {
     report(problem);

@@ -11,7 +11,7 @@ export class Bridge {
     this.#worker = new Worker(new URL("worker/worker.js", import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data }) => this.#answer(data);
     this.#worker.onerror = () => this.#fail(new Problem("workerFailed"));
-    this.started = this.#post("start");
+    this.started = this.#post("start", { memory: navigator.deviceMemory }); // gigabytes, where the browser says so
     return this.started;
   }
 

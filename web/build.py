@@ -39,6 +39,7 @@ LIBRARY = {  # fetched with the first video, or beforehand by the service worker
 }
 LAZY = ("example.jpg", "service-worker.js", *LIBRARY)  # not fetched when the page is opened
 COMMENT = re.compile(r"^\s*/\*\*.*?\*/", re.MULTILINE | re.DOTALL)
+REMARK = re.compile(r"(?<=[;,{})\]]) // .*$")  # behind code, which ends with one of these
 LIMIT = 200_000  # bytes, gzipped
 
 
@@ -84,8 +85,8 @@ def copy(source: Path, target: Path) -> None:
 
 
 def without_comments(script: str) -> str:
-    """Leaves out lines that are comments, and indentation: what readers want and browsers do not."""
-    lines = (line.strip() for line in COMMENT.sub("", script).splitlines())
+    """Leaves out comments and indentation: what readers want and browsers do not."""
+    lines = (REMARK.sub("", line).strip() for line in COMMENT.sub("", script).splitlines())
     return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
 
 
@@ -104,7 +105,7 @@ def write_service_worker(out: Path) -> None:
         contents.update(name.encode() + (out / name).read_bytes())
     kept = ["./", *(name for name in names if not name.startswith(LAZY) and name != "index.html")]
     page = json.dumps({"version": contents.hexdigest()[:16], "files": kept, "later": list(LIBRARY)})
-    script = (WEB / "service-worker.js").read_text()
+    script = without_comments((WEB / "service-worker.js").read_text())
     (out / "service-worker.js").write_text(script.replace("= PAGE;", f"= {page};"))
 
 

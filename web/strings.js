@@ -106,7 +106,7 @@ const english = {
   noteCodec: "Encoded as {codec}: this browser cannot encode what the source has.",
 
   outOfMemory: "Not enough memory for this picture. Close other tabs, or use the command pic-uie.",
-  tooLarge: "{megapixels} megapixels are too many for a browser (at most {limit}). Use the command pic-uie.",
+  tooLarge: "{megapixels} megapixels are too many for this device in a browser (at most {limit}). Use the command pic-uie.",
   canvasTooLarge: "This browser cannot write a JPEG of this size. Save as PNG.",
   damaged: "The file is damaged, or this browser cannot read it.",
   unknownKind: "Not a picture or a video that this browser can read.",

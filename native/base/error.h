@@ -18,6 +18,7 @@ namespace pic_uie {
     X(bad_samples, "samples must be finite and in [0, 1]")                                    \
     X(bad_layout, "the planes must have 8 to 16 bits and chroma samples that do not overlap") \
     X(unlike_output, "input and output must have the same size, channels and depth")          \
+    X(bad_part, "the part must lie in the picture, its output outside the picture's memory")  \
     X(overlapping_output, "output samples overlap: wrong strides")                            \
     X(bad_strength, "strength must be in [0, 1]")                                             \
     X(bad_statistics, "the statistics must be finite, the covariance symmetric")              \

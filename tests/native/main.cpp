@@ -91,6 +91,7 @@ struct Pixels {
             *at(y, x, c) = uint8_t(value * 255 + 0.5);
         }
     }
+    size_t bytes() const { return image.depth == Depth::u8 ? 1 : image.depth == Depth::u16 ? 2 : 4; }
     double get(int64_t y, int64_t x, int c) const {
         uint16_t high;
         float plain;
@@ -120,6 +121,22 @@ void compare(const Pixels& in, const Pixels& out, const Theta& theta, const Para
             }
 }
 
+// Any part of a result is what the whole has there, to the byte.
+void part_round(Engine& engine, const Pixels& in, const Pixels& whole, const Theta& theta, const Statistics& own,
+                float strength) {
+    const Image& image = in.image;
+    const int width = uniform(1, int(image.width)), height = uniform(1, int(image.height));
+    const int left = uniform(0, int(image.width) - width), top = uniform(0, int(image.height) - height);
+    Pixels part(image.depth, height, width, image.channels);
+    require(!engine.execute_part(image, theta.c, own, left, top, part.image, strength, uniform(1, 3)), "a part");
+    for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x)
+            for (int c = 0; c < image.channels; ++c)
+                require(part.get(y, x, c) == whole.get(top + y, left + x, c), "a part is that of the whole");
+    require(!engine.execute_part(image, theta.c, own, left, top, part.image, 0.0f, 1), "a part, strength 0");
+    require(part.get(0, 0, 0) == in.get(top, left, 0), "strength 0 copies the part");
+}
+
 void random_round(Engine& engine, const Model& model) {
     const int height = uniform(0, 5) ? uniform(1, 90) : 1, width = uniform(0, 5) ? uniform(1, 150) : uniform(1, 900);
     const Depth depth = Depth(uniform(0, 2));
@@ -144,6 +161,15 @@ void random_round(Engine& engine, const Model& model) {
         for (int x = 0; x < width; ++x)
             for (int c = 0; c < channels; ++c)
                 require(out.get(y, x, c) == again.get(y, x, c), "its own statistics change nothing");
+    part_round(engine, in, out, theta, own, strength);
+    for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x)
+            for (int c = 0; c < channels; ++c) std::memcpy(again.at(y, x, c), in.at(y, x, c), in.bytes());
+    require(!engine.execute(again.image, theta.c, &own, again.image, strength, uniform(1, 3)), "in place");
+    for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x)
+            for (int c = 0; c < channels; ++c)
+                require(out.get(y, x, c) == again.get(y, x, c), "the same in place with statistics");
     require(!engine.enhance(in.image, out.image, strength, uniform(0, 3)), "enhance");
     require(!engine.enhance(in.image, out.image, 0.0f, 0), "strength 0");
     for (int y = 0; y < height; ++y)
@@ -191,6 +217,18 @@ void wrong_arguments(Engine& engine, Model& model) {
     Statistics odd = {};
     odd.covariance[1] = 0.5;
     require(engine.execute(good, theta.c, &odd, good, 1.0f, 1).code == Code::bad_statistics, "a covariance that is none");
+    const Statistics plain = {{}, {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    Pixels small(Depth::u8, 2, 3, 3), floating(Depth::f32, 2, 3, 3);
+    auto part = [&](int64_t x, int64_t y, const Image& out, float strength, const Statistics& statistics) {
+        return engine.execute_part(good, theta.c, statistics, x, y, out, strength, 1).code;
+    };
+    require(part(2, 2, small.image, 1.0f, plain) == Code::none, "the last part");
+    const int64_t outside[][2] = {{-1, 0}, {0, -1}, {3, 0}, {0, 3}, {huge, 0}, {0, huge}};
+    for (const auto& [x, y] : outside) require(part(x, y, small.image, 1.0f, plain) == Code::bad_part, "a part outside");
+    require(part(0, 0, good, 1.0f, plain) == Code::bad_part, "a part in the picture's own memory");
+    require(part(0, 0, floating.image, 1.0f, plain) == Code::unlike_output, "a part of another depth");
+    require(part(0, 0, small.image, 1.5f, plain) == Code::bad_strength, "a part of a bad strength");
+    require(part(0, 0, small.image, 1.0f, odd) == Code::bad_statistics, "a part with a covariance that is none");
     for (float strength : {-0.1f, 1.1f, std::numeric_limits<float>::quiet_NaN()})
         refused(good, good, theta.c, strength, "a bad strength");
     CorrectionsOut nowhere = {};

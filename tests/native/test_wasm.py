@@ -60,8 +60,9 @@ def run(root, cores, tmp_path, enhancer, threads, work):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("strip", [None, 1, 7, 32, 479])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_same_bytes_as_the_baseline(cores, root, tmp_path, threads):
+def test_the_same_bytes_as_the_baseline(cores, root, tmp_path, threads, strip):
     enhancer = Enhancer(instruction_set="baseline")
     pictures, expected = [], []
     for index, (width, height, channels) in enumerate(SIZES):
@@ -79,6 +80,7 @@ def test_the_same_bytes_as_the_baseline(cores, root, tmp_path, threads):
                     "strength": strength,
                 }
                 | ({"groups": groups} if groups else {})
+                | ({"strip": strip} if strip else {})
             )
             theta = enhancer.predict(image)
             if groups:

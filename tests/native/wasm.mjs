@@ -52,16 +52,23 @@ if (isMainThread) {
   };
   done(native.create(place(readFileSync(job.weights)), job.width, job.thumbnail, job.grid, job.threads ?? 1));
   const theta = native.allocate(4 * native.theta_size());
+  const statistics = native.allocate(8 * 12);
   const times = [];
   for (const picture of job.pictures ?? []) {
-    const { file, out, width, height, channels, strength = 1, groups } = picture;
+    const { file, out, width, height, channels, strength = 1, groups, strip } = picture;
     const pixels = place(readFileSync(file));
     for (let round = 0; round < (job.rounds ?? 1); ++round) {
       const result = native.allocate(width * height * channels);
       const start = performance.now();
       done(native.predict(pixels, width, height, channels, theta));
       if (groups) done(native.scale(theta, ...groups, theta));
-      done(native.execute(pixels, width, height, channels, theta, 0, result, strength));
+      if (strip) {
+        done(native.measure(pixels, width, height, channels, theta, statistics));
+        for (let y = 0; y < height; y += strip) {
+          const count = Math.min(strip, height - y), at = result + y * width * channels;
+          done(native.execute_part(pixels, width, height, channels, theta, statistics, 0, y, width, count, at, strength));
+        }
+      } else done(native.execute(pixels, width, height, channels, theta, 0, result, strength));
       times.push(performance.now() - start);
       if (out) writeFileSync(out, bytes(result, width * height * channels));
       native.release(result);

@@ -2,10 +2,12 @@
 
 import base64
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from helpers.scenes import scene, write
+from pic_uie.enhancer import Enhancer, instruction_sets
 
 DROP = """([name, data, type]) => {
     const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
@@ -110,6 +112,60 @@ def test_sliders_change_what_is_seen(visit, tmp_path):
     assert full != none
     page.page.click("#reset")
     assert page.page.input_value("#strength") == "100"
+
+
+SEEN = """() => {
+    const viewer = document.getElementById("viewer"), show = viewer.setAfter.bind(viewer);
+    window.seen = new Promise((resolve) => { viewer.setAfter = (bitmap) => (show(bitmap), resolve(true)); });
+}"""
+
+
+def test_sliders_still_act_after_saving(visit, tmp_path):
+    page = visit()
+    page.open(write(tmp_path / "reef.png", scene(400, 300, 3)))
+    page.download("#save-one", tmp_path / "result.png")
+    page.page.evaluate(SEEN)
+    page.set(haze=30)
+    assert page.page.evaluate("Promise.race([window.seen, new Promise((r) => setTimeout(r, 20_000, false))])")
+
+
+PART = """() => {
+    const viewer = document.getElementById("viewer"), show = viewer.setPart.bind(viewer);
+    const base64 = (bitmap) => {
+        const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
+        context.drawImage(bitmap, 0, 0);
+        const { data } = context.getImageData(0, 0, bitmap.width, bitmap.height);
+        return btoa(Array.from(data, (byte) => String.fromCharCode(byte)).join(""));
+    };
+    window.part = new Promise((resolve) => {
+        viewer.setPart = (part) => {
+            const { x, y, width, height, before, after } = part;
+            resolve({ x, y, width, height, before: base64(before), after: base64(after) });
+            show(part);
+        };
+    });
+}"""
+
+
+@pytest.mark.skipif("baseline" not in instruction_sets(), reason="the baseline that WebAssembly repeats is x86-64's")
+@pytest.mark.parametrize("channels", [1, 3])
+def test_what_is_seen_at_full_size_is_what_is_saved(visit, tmp_path, channels):
+    page = visit(viewport={"width": 900, "height": 700})
+    pixels = scene(3001, 2003, channels)
+    page.open(write(tmp_path / "reef.png", pixels, compress_level=1))
+    page.set(strength=70)
+    page.page.evaluate(PART)
+    page.page.click("#zoom-actual")
+    part = page.page.evaluate("window.part")
+    wanted = Enhancer(instruction_set="baseline").enhance(pixels, strength=0.7)
+    assert part["x"] > 0
+    assert part["y"] > 0
+    for name, whole in (("before", pixels), ("after", wanted)):
+        seen = np.frombuffer(base64.b64decode(part[name]), np.uint8).reshape(part["height"], part["width"], 4)
+        there = whole[part["y"] :, part["x"] :][: part["height"], : part["width"]]
+        assert np.array_equal(
+            seen[..., :3], np.broadcast_to(there.reshape(*there.shape[:2], -1), (*seen.shape[:2], 3))
+        ), name
 
 
 def test_it_works_without_a_network(visit, tmp_path):

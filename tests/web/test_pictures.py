@@ -48,6 +48,10 @@ CASES = [
     *(((641, 481, 3), {group: 30}) for group in GROUPS),
     ((641, 481, 3), dict.fromkeys(GROUPS, 0)),
     ((4000, 3000, 3), {"haze": 60}),
+    ((40000, 5, 3), {}),  # wider than a frame of video can be
+    ((4096, 1025, 3), {"strength": 37}),  # strips of 512 rows, the last of 1
+    ((3001, 1283, 4), {"contrast": 20, "strength": 80}),  # of 640, the last of 3
+    ((2049, 1985, 1), {"balance": 50}),  # of 960, the last of 65
 ]
 
 

@@ -19,6 +19,8 @@ export function read(bytes) {
     for (const { type, data } of boxes(properties.data)) {
       if (type === "colr" && ["prof", "rICC"].includes(latin1(data.subarray(0, 4)))) found.icc = data.slice(4);
       if (type === "colr" && latin1(data.subarray(0, 4)) === "nclx") found.colourCode = viewOf(data).getUint16(4);
+      if (type === "ispe" && viewOf(data).getUint32(4) * viewOf(data).getUint32(8) > (found.width ?? 0) * (found.height ?? 0))
+        Object.assign(found, { width: viewOf(data).getUint32(4), height: viewOf(data).getUint32(8) }); // parts have their own
       if (type === "pixi") found.bits = Math.max(found.bits, ...data.subarray(5, 5 + data[4]));
     }
     if (found.colourCode === 2) delete found.colourCode; // unspecified

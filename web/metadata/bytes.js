@@ -40,7 +40,8 @@ async function through(bytes, transform) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(transform)).arrayBuffer());
 }
 
-async function* readable(stream) {
+/** The pieces of a stream. */
+export async function* readable(stream) {
   const reader = stream.getReader();
   for (;;) {
     const { done, value } = await reader.read();

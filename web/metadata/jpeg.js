@@ -31,8 +31,8 @@ export function read(bytes) {
   return found;
 }
 
-/** Returns the encoder's JPEG with this metadata in place of its own. */
-export function withMetadata(jpeg, { exif, xmp, extensions = [], icc, kept = [], density }) {
+/** What goes before byte `rest` of the encoder's JPEG, for this metadata in place of its own. `head` is how that begins. */
+export function withMetadata(head, { exif, xmp, extensions = [], icc, kept = [], density }) {
   const pieces = [Uint8Array.of(0xff, 0xd8)];
   const leftOut = [];
   const add = (marker, ...parts) => {
@@ -53,12 +53,11 @@ export function withMetadata(jpeg, { exif, xmp, extensions = [], icc, kept = [],
   }
   for (const [marker, payload] of kept) add(marker, payload);
   let rest = 2;
-  for (const [marker, start, end] of segments(jpeg)) {
+  for (const [marker, start, end] of segments(head)) {
     if (marker < 0xe0 || marker > 0xef) break;
     rest = end;
   }
-  pieces.push(jpeg.subarray(rest));
-  return { parts: pieces, leftOut };
+  return { parts: pieces, rest, leftOut };
 }
 
 /** Yields marker, start and end of the payload of each segment up to the pixels. */

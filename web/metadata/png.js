@@ -1,10 +1,10 @@
 // PNG: what the source's chunks say, and an encoder that keeps every byte of RGB, RGBA and grey (a canvas would not keep
 // colours under alpha).
-import { crc32, deflated, fromLatin1, inflated, joined, latin1, startsWith, uint32, viewOf } from "./bytes.js";
+import { crc32, deflated, fromLatin1, inflated, joined, latin1, readable, startsWith, uint32, viewOf } from "./bytes.js";
 
 const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 const XMP = "XML:com.adobe.xmp";
-const STRIP = 4 << 20;
+const PIECE = 1 << 20; // bytes
 
 export async function read(bytes) {
   const found = { kind: "png", bits: 8, kept: [], leftOut: [] };
@@ -33,10 +33,10 @@ export async function read(bytes) {
 }
 
 /**
- * Encodes pixels; `rows(y, count)` gives `count` rows as bytes. Each row is stored as its difference to the pixel on the
- * left or above, whichever is smaller in sum.
+ * Encodes pixels; `rows(y, count)` gives `count` rows as bytes, `step` at most. Each row is stored as its difference to the
+ * pixel on the left or above, whichever is smaller in sum.
  */
-export async function encode(rows, width, height, channels, { exif, xmp, icc, kept = [] }) {
+export async function encode(rows, step, width, height, channels, { exif, xmp, icc, kept = [] }) {
   const header = joined(uint32(width), uint32(height), Uint8Array.of(8, { 1: 0, 3: 2, 4: 6 }[channels], 0, 0, 0));
   const chunks = [SIGNATURE, ...chunk("IHDR", header)];
   if (icc) chunks.push(...chunk("iCCP", joined(fromLatin1("ICC\0\0"), await deflated(icc))));
@@ -46,9 +46,8 @@ export async function encode(rows, width, height, channels, { exif, xmp, icc, ke
   if (xmp) chunks.push(...chunk("iTXt", joined(fromLatin1(XMP + "\0\0\0\0\0"), xmp)));
   const compressor = new CompressionStream("deflate");
   const writer = compressor.writable.getWriter();
-  const packed = new Response(compressor.readable).arrayBuffer();
+  const data = collected(compressor.readable);
   const stride = width * channels;
-  const step = Math.max(1, Math.floor(STRIP / stride));
   let above = new Uint8Array(stride);
   for (let y = 0; y < height; y += step) {
     const count = Math.min(step, height - y);
@@ -58,9 +57,23 @@ export async function encode(rows, width, height, channels, { exif, xmp, icc, ke
     above = strip.slice((count - 1) * stride);
   }
   await writer.close();
-  const data = new Uint8Array(await packed);
-  for (let at = 0; at < data.length; at += 1 << 20) chunks.push(...chunk("IDAT", data.subarray(at, at + (1 << 20))));
-  return [...chunks, ...chunk("IEND", new Uint8Array())];
+  return [...chunks, ...(await data), ...chunk("IEND", new Uint8Array())];
+}
+
+/** Compressed pixels as chunks, each a blob once it is full: browsers keep those outside the page's memory. */
+async function collected(stream) {
+  const blobs = [];
+  let held = [], size = 0;
+  const flush = () => {
+    blobs.push(new Blob(chunk("IDAT", joined(...held))));
+    [held, size] = [[], 0];
+  };
+  for await (const piece of readable(stream)) {
+    held.push(piece);
+    if ((size += piece.length) >= PIECE) flush();
+  }
+  if (size) flush();
+  return blobs;
 }
 
 function filtered(strip, above, stride, count, channels) {

@@ -5,6 +5,7 @@ import { Problem } from "../problem.js";
 const PAGE = 65536;
 const HELPER_STACK = 1 << 20;
 const MAX_THREADS = 8;
+export const STRIP = 2 << 20; // pixels of a result that are made at once
 export const GROUPS = ["haze", "contrast", "colour", "balance"];
 export const STRENGTHS = [...GROUPS, "strength"];
 
@@ -30,6 +31,7 @@ export class Core {
     core.theta = core.allocate(4 * core.thetaSize);
     core.scaled = core.allocate(4 * core.thetaSize);
     core.statistics = core.allocate(8 * 12);
+    core.strip = core.allocate(4 * STRIP);
     return core;
   }
 
@@ -57,7 +59,7 @@ export class Core {
   release(at) {
     if (at) this.native.release(at);
   }
-  /** Makes sure that a call on a picture of this size finds the memory it works in: inside the core it would be a trap. */
+  /** Makes sure that a call on a frame of this size finds the memory it works in: inside the core it would be a trap. */
   reserve(width, height) {
     this.release(this.allocate(this.native.working_bytes(width, height)));
   }
@@ -95,6 +97,14 @@ export class Core {
     if (statistics) this.doubles(this.statistics, 12).set(statistics);
     const given = statistics ? this.statistics : 0;
     this.#call("execute", picture, this.theta, given, out, strength);
+  }
+
+  /** The bytes of a part of what a correction makes of a picture, STRIP pixels at most. The next call overwrites them. */
+  part(picture, { theta, statistics, strength }, { x, y, width, height }) {
+    this.#place(theta);
+    this.doubles(this.statistics, 12).set(statistics);
+    this.#call("execute_part", picture, this.theta, this.statistics, x, y, width, height, this.strip, strength);
+    return this.bytes(this.strip, width * height * picture.channels);
   }
 
   /** A filter of θ over time, for so many frames a second; `end_filter` frees it. */

@@ -1,56 +1,56 @@
 // Bitmaps to bytes in the core's memory and back, strip by strip: no second copy of a large picture.
 import { Problem } from "../problem.js";
+import { canvas, openBitmap, rowsOf, strips } from "./strips.js";
 
-const STRIP = 4 << 20; // pixels
-
-/** Copies a bitmap into the core's memory, as RGBA or grey. Alpha other than 255 goes by WebGL: canvases round it. */
+/** Copies a bitmap into the core's memory, as RGBA or grey. */
 export async function readBitmap(core, bitmap, grey) {
   const { width, height } = bitmap;
   const channels = grey ? 1 : 4;
-  const picture = { at: core.allocate(width * height * channels), width, height, channels, alpha: false };
+  const picture = { at: 0, width, height, channels, alpha: false };
+  const source = openBitmap(bitmap);
   try {
-    const context = canvas(width, Math.min(height, rowsOf(width))).getContext("2d", { willReadFrequently: true });
-    for (let y = 0; y < height; y += rowsOf(width)) {
-      const count = Math.min(rowsOf(width), height - y);
-      context.clearRect(0, 0, width, count);
-      context.drawImage(bitmap, 0, y, width, count, 0, 0, width, count);
-      const { data } = context.getImageData(0, 0, width, count);
+    picture.at = core.allocate(width * height * channels);
+    for (const [y, count] of strips(width, height)) {
+      const data = await source.strip(y, count);
       if (!grey && !picture.alpha) picture.alpha = hasAlpha(data);
       core.bytes(picture.at + y * width * channels, width * count * channels).set(grey ? reds(data) : data);
     }
-    if (picture.alpha) picture.rounded = !(await readExactly(core, bitmap, picture));
+    if (picture.alpha && !source.exact) picture.rounded = !(await readExactly(core, bitmap, picture));
     return picture;
   } catch (error) {
     core.release(picture.at);
     throw error instanceof Problem ? error : new Problem("outOfMemory");
+  } finally {
+    source.close();
   }
 }
 
-/** A bitmap of a part of a picture. */
-export function toBitmap(core, { at, width, channels }, part) {
-  const { x, y, width: w, height: h } = part;
-  const data = new Uint8ClampedArray(4 * w * h);
-  for (let row = 0; row < h; ++row) {
-    const line = core.bytes(at + ((y + row) * width + x) * channels, w * channels);
-    if (channels === 4) data.set(line, 4 * w * row);
-    else spread(line, data, 4 * w * row);
-  }
-  return createImageBitmap(new ImageData(data, w, h));
+/** A bitmap of a picture. */
+export function toBitmap(core, { at, width, height, channels }) {
+  const data = new Uint8ClampedArray(4 * width * height);
+  fill(data, 0, core.bytes(at, width * height * channels), channels);
+  return createImageBitmap(new ImageData(data, width, height));
 }
 
-/** An opaque canvas with a whole picture, in the given colour space. */
-export function toCanvas(core, { at, width, height, channels }, colorSpace) {
+/** A bitmap of a part of what a correction makes of a picture. */
+export function partBitmap(core, picture, correction, { x, y, width, height }) {
+  const data = new Uint8ClampedArray(4 * width * height);
+  for (const [top, count] of strips(width, height))
+    fill(data, 4 * width * top, core.part(picture, correction, { x, y: y + top, width, height: count }), picture.channels);
+  return createImageBitmap(new ImageData(data, width, height));
+}
+
+/** An opaque canvas with what a correction makes of a picture, in the given colour space. */
+export function toCanvas(core, picture, correction, colorSpace) {
+  const { width, height, channels } = picture;
   const target = canvas(width, height);
-  const context = target.getContext("2d", { colorSpace, alpha: false });
+  const context = target.getContext("2d", { colorSpace, alpha: false, willReadFrequently: true });
   if (!context) throw new Problem("canvasTooLarge");
-  for (let y = 0; y < height; y += rowsOf(width)) {
-    const count = Math.min(rowsOf(width), height - y);
-    const data = new Uint8ClampedArray(4 * width * count);
-    const strip = core.bytes(at + y * width * channels, width * count * channels);
-    if (channels === 4) data.set(strip);
-    else spread(strip, data, 0);
+  const data = new Uint8ClampedArray(4 * width * Math.min(height, rowsOf(width)));
+  for (const [y, count] of strips(width, height)) {
+    fill(data, 0, core.part(picture, correction, { x: 0, y, width, height: count }), channels);
     for (let i = 3; i < data.length; i += 4) data[i] = 255;
-    context.putImageData(new ImageData(data, width, count), 0, y);
+    context.putImageData(new ImageData(data.subarray(0, 4 * width * count), width, count), 0, y);
   }
   return target;
 }
@@ -67,16 +67,6 @@ export function packed(data, alpha) {
   return colours;
 }
 
-const rowsOf = (width) => Math.max(1, Math.floor(STRIP / width));
-
-function canvas(width, height) {
-  try {
-    return new OffscreenCanvas(width, height);
-  } catch {
-    throw new Problem("canvasTooLarge");
-  }
-}
-
 function hasAlpha(data) {
   for (let i = 3; i < data.length; i += 4) if (data[i] !== 255) return true;
   return false;
@@ -88,14 +78,16 @@ function reds(data) {
   return grey;
 }
 
-function spread(grey, data, at) {
-  for (let i = 0; i < grey.length; ++i, at += 4) {
-    data[at] = data[at + 1] = data[at + 2] = grey[i];
+/** Writes RGBA or grey to RGBA, from `at` on. */
+function fill(data, at, bytes, channels) {
+  if (channels === 4) return data.set(bytes, at);
+  for (let i = 0; i < bytes.length; ++i, at += 4) {
+    data[at] = data[at + 1] = data[at + 2] = bytes[i];
     data[at + 3] = 255;
   }
 }
 
-/** Reads colours and alpha as they are, through a texture. Returns false where this machine has none that is wide enough. */
+/** Reads colours and alpha through a texture: canvases round them. Returns false where this machine has none that is wide enough. */
 async function readExactly(core, bitmap, { at, width, height }) {
   const gl = canvas(1, 1).getContext("webgl2");
   if (!gl || width > gl.getParameter(gl.MAX_TEXTURE_SIZE)) return false;

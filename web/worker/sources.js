@@ -5,12 +5,20 @@ import * as png from "../metadata/png.js";
 import * as webp from "../metadata/webp.js";
 import { describe } from "../metadata/exif.js";
 import { colours, nameOf } from "../metadata/icc.js";
-import { startsWith } from "../metadata/bytes.js";
+import { startsWith, viewOf } from "../metadata/bytes.js";
 import { Problem } from "../problem.js";
 
-const MAX_PIXELS = 200e6; // 16 bytes each in the core: what 32 bits can address, with room for the rest
+const MAX_PIXELS = 200e6; // what canvases and bitmaps of all browsers hold, with a little room
+const PER_GIGABYTE = 32e6; // pixels: a page takes 14 bytes for one while it saves (tests/web/test_large.py), half of the memory at most
 const READERS = { avif, jpeg, png, webp };
 const MIME = { jpeg: "image/jpeg", png: "image/png", webp: "image/webp", avif: "image/avif", gif: "image/gif", bmp: "image/bmp" };
+
+let limit = MAX_PIXELS;
+
+/** Refuses pictures that a device of so many gigabytes cannot hold; browsers that do not say how many it has leave it open. */
+export function limitTo(gigabytes) {
+  limit = Math.min(MAX_PIXELS, PER_GIGABYTE * (gigabytes || Infinity));
+}
 
 /** "jpeg", "png", … for pictures, "video" for containers of video, "heic" and "tiff" for what browsers do not read, or "". */
 export async function kindOf(file) {
@@ -37,10 +45,11 @@ export async function decode(file) {
   if (kind === "heic" || kind === "tiff") throw new Problem(kind);
   const bytes = new Uint8Array(await file.arrayBuffer());
   const about = (await READERS[kind]?.read(bytes)) ?? { kind, bits: 8, kept: [], leftOut: [] };
+  if (kind === "gif" || kind === "bmp") Object.assign(about, simpleSize(kind, bytes));
   checkSize(about.width, about.height);
   const notes = [];
   about.colours = about.icc ? colours(about.icc) : (about.colourCode ?? 1) !== 1 ? "other" : "srgb";
-  const blob = new Blob([bytes], { type: MIME[kind] });
+  const blob = file.slice(0, file.size, MIME[kind]);
   let bitmap;
   try {
     bitmap = await createImageBitmap(blob, {
@@ -62,8 +71,15 @@ export async function decode(file) {
 }
 
 function checkSize(width, height) {
-  if (width * height > MAX_PIXELS)
-    throw new Problem("tooLarge", { megapixels: Math.round((width * height) / 1e6), limit: MAX_PIXELS / 1e6 });
+  if (width * height > limit)
+    throw new Problem("tooLarge", { megapixels: Math.ceil((width * height) / 1e6), limit: Math.floor(limit / 1e6) });
+}
+
+function simpleSize(kind, bytes) {
+  if (bytes.length < 26) return {};
+  const view = viewOf(bytes);
+  if (kind === "gif") return { width: view.getUint16(6, true), height: view.getUint16(8, true) };
+  return { width: view.getInt32(18, true), height: Math.abs(view.getInt32(22, true)) }; // upside down where it is negative
 }
 
 async function isAnimated(bytes, type) {

@@ -1,7 +1,7 @@
 // The one worker: holds the core and the picture that is open; everything heavy happens here, one job after the other.
 import { Core, GROUPS } from "./core.js";
-import { decode, kindOf } from "./sources.js";
-import { readBitmap, toBitmap } from "./pixels.js";
+import { decode, kindOf, limitTo } from "./sources.js";
+import { partBitmap, readBitmap, toBitmap } from "./pixels.js";
 import { encode } from "./results.js";
 import { exportVideo } from "./export.js";
 import { openVideo, thumbnail } from "./videos.js";
@@ -15,10 +15,11 @@ const MAX_PART = 24e6; // pixels of a part that is shown at full size
 
 let core;
 let film = null; // the video that is open, or
-let open = null; // the picture: { file, about, notes, full, view, shown, own, result, settings }; `own`: its θ and statistics
+let open = null; // the picture: { file, about, notes, full, view, shown, own }; `own`: its θ and statistics
 
 const jobs = {
-  async start() {
+  async start({ memory }) {
+    limitTo(memory);
     core = await Core.load();
     return { threads: core.threads };
   },
@@ -46,22 +47,23 @@ const jobs = {
   async thumbnail({ file, size }) {
     if ((await kindOf(file)) === "video") return thumbnail(file, size);
     const { bitmap } = await decode(file);
-    const scale = Math.min(1, size / Math.min(bitmap.width, bitmap.height));
-    return resized(bitmap, scale);
+    const small = await resized(bitmap, Math.min(1, size / Math.min(bitmap.width, bitmap.height)));
+    if (small !== bitmap) bitmap.close();
+    return small;
   },
 
   /** Opens a picture: decodes it, predicts θ, makes the copy for the view. */
-  async open({ file }) {
+  async open({ file, id }) {
     close();
     const { bitmap, about, notes } = await decode(file);
     const { width, height } = bitmap;
+    const small = await resized(bitmap, Math.min(1, VIEW / Math.max(width, height)));
     const full = await readBitmap(core, bitmap, about.grey);
-    open = { file, about, notes, full };
+    if (small !== bitmap) bitmap.close();
+    open = { id, file, about, notes, full };
     if (full.rounded) notes.push(["noteAlphaRounded", {}]);
-    const small = await resized(bitmap, Math.min(1, VIEW / Math.max(width, height))); // the large one goes before the core works
     open.view = await readBitmap(core, small, about.grey);
     open.shown = core.allocate(open.view.width * open.view.height * open.view.channels);
-    core.reserve(width, height);
     open.own = looked(full);
     return { width, height, before: small, notes };
   },
@@ -75,40 +77,35 @@ const jobs = {
     const { theta, statistics, strength } = correction(open.own, settings);
     core.execute(view, theta, statistics, shown, strength);
     const milliseconds = performance.now() - start;
-    const after = await toBitmap(core, { ...view, at: shown }, { x: 0, y: 0, width: view.width, height: view.height });
+    const after = await toBitmap(core, { ...view, at: shown });
     return { after, milliseconds, corrections: named(theta) };
   },
 
   /** A part of the picture at full size, before and after. */
   async part({ settings, part }) {
     if (film) return film.ready ? film.sharp(settings) : null;
-    const { full } = opened();
+    const { full, own } = opened();
     if (part.width * part.height > MAX_PART) return null;
-    finish(settings);
-    const before = await toBitmap(core, full, part);
-    const after = await toBitmap(core, { ...full, at: open.result }, part);
+    const before = await partBitmap(core, full, { ...own, strength: 0 }, part);
+    const after = await partBitmap(core, full, correction(own, settings), part);
     return { before, after };
   },
 
   /** The finished file of a picture, whether it is open or not. */
-  async save({ file, settings, format }) {
-    if (open?.file === file) {
-      finish(settings);
-      const { blob, extension, notes } = await encode(core, { ...open.full, at: open.result }, open.about, format);
-      return { blob, extension, notes: [...open.notes, ...notes] };
+  async save({ file, id, settings, format }) {
+    if (open?.id !== id) {
+      close();
+      const { bitmap, about, notes } = await decode(file);
+      open = { about, notes, full: await readBitmap(core, bitmap, about.grey) };
+      bitmap.close();
     }
-    close();
-    const { bitmap, about, notes } = await decode(file);
-    const picture = await readBitmap(core, bitmap, about.grey);
-    bitmap.close();
+    const { full, about, notes, id: kept } = open;
     try {
-      core.reserve(picture.width, picture.height);
-      const { theta, statistics, strength } = correction(settings.look ? null : looked(picture), settings);
-      core.execute(picture, theta, statistics, picture.at, strength);
-      const result = await encode(core, picture, about, format);
+      const own = open.own ?? (settings.look ? null : looked(full));
+      const result = await encode(core, full, correction(own, settings), about, format);
       return { ...result, notes: [...notes, ...result.notes] };
     } finally {
-      core.release(picture.at);
+      if (!kept) close();
     }
   },
 
@@ -149,19 +146,6 @@ function correction(own, { look, strengths }) {
   return { theta: whole ? theta : core.scale(theta, strengths), statistics, strength: nothing ? 0 : strengths.strength };
 }
 
-/** Executes the open picture at full size, once for the same settings. */
-function finish(settings) {
-  const key = JSON.stringify([settings.strengths, settings.look?.id]);
-  if (open.settings === key) return;
-  const { full } = open;
-  open.settings = null;
-  open.result ??= core.allocate(full.width * full.height * full.channels);
-  core.reserve(full.width, full.height);
-  const { theta, statistics, strength } = correction(open.own, settings);
-  core.execute(full, theta, statistics, open.result, strength);
-  open.settings = key;
-}
-
 function opened() {
   if (!open?.view) throw new Problem("nothingOpen");
   return open;
@@ -171,20 +155,18 @@ function close() {
   film?.close();
   film = null;
   if (!open) return;
-  for (const at of [open.full?.at, open.view?.at, open.shown, open.result]) core.release(at);
+  for (const at of [open.full?.at, open.view?.at, open.shown]) core.release(at);
   open = null;
 }
 
-async function resized(bitmap, scale) {
-  const options = {
+function resized(bitmap, scale) {
+  if (scale === 1) return bitmap;
+  return createImageBitmap(bitmap, {
     resizeWidth: Math.max(1, Math.round(bitmap.width * scale)),
     resizeHeight: Math.max(1, Math.round(bitmap.height * scale)),
     resizeQuality: "high",
     premultiplyAlpha: "none",
-  };
-  const small = scale === 1 ? bitmap : await createImageBitmap(bitmap, options);
-  if (small !== bitmap) bitmap.close();
-  return small;
+  });
 }
 
 // What runs beside the queue, since it is long: the view stays alive, and it can be stopped.
