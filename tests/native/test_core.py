@@ -7,8 +7,6 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("native")
-
 SHORT = "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1 -g1", "-DPIC_UIE_KERNEL_OPTIMISATION=-O1"
 SANITIZERS = {"address,undefined": {"ASAN_OPTIONS": "detect_leaks=0"}, "thread": {}}
 CLANG = next((name for name in ("clang++", *(f"clang++-{n}" for n in range(22, 13, -1))) if shutil.which(name)), None)
