@@ -1,4 +1,5 @@
 import importlib
+import os
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,8 @@ import pytest
 from helpers import skips
 from pic_uie.training import memory
 
+# Read when PyTorch is first imported: beside other tests, threads that wait actively take the time of those that work.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 memory.keep_freed_memory = lambda: False  # of hundreds of trainings in one process it would be gigabytes
 ROOT = Path(__file__).parents[1]
 

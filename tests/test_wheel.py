@@ -14,8 +14,6 @@ from PIL import Image
 
 from helpers.pictures import reef
 
-pytestmark = pytest.mark.xdist_group("native")
-
 
 def run(command, **options):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)

@@ -22,7 +22,6 @@ pytestmark = [
         "libc++-22-dev-wasm32 libc++abi-22-dev-wasm32 libclang-rt-22-dev-wasm32",
     ),
     pytest.mark.skipif("baseline" not in SETS, reason="the baseline that WebAssembly repeats is x86-64's"),
-    pytest.mark.xdist_group("wasm"),
 ]
 
 SIZES = [(1, 1, 3), (1, 1, 4), (5, 3, 3), (131, 97, 4), (641, 480, 3), (333, 70, 1), (1300, 40, 4)]
