@@ -15,7 +15,7 @@ from pic_uie.enhancer import Enhancer
 from pic_uie.errors import VideoError
 from pic_uie.files import DEFAULT_MODE
 from pic_uie.look import MAX_NAME, Look, Source
-from pic_uie.video import mux
+from pic_uie.video import kinds, mux
 from pic_uie.video.compose import Canvas
 from pic_uie.video.demux import MAX_SAMPLES, Clip, probe
 from pic_uie.video.encode import DEFAULT_CRF, DEFAULT_PRESET, Codec, Encoding
@@ -115,7 +115,7 @@ def enhance_video(
     canvas = Canvas(clip, settings.side_by_side)
     encoding = _encoding(clip, canvas, settings)
     kind = mux.container_of(clip)
-    notes = list(clip.notes) + _notes(clip, canvas, encoding)
+    notes = list(clip.notes) + _notes(clip, canvas, encoding, kind, output)
     total = clip.frames if whole and clip.frames else _expected(clip, span)
     with Parts(output, _fingerprint(source, enhancer, settings, encoding)) as parts:
         finished = render(
@@ -214,6 +214,10 @@ def _notes(clip: Clip, canvas: Canvas, encoding: Encoding) -> list[str]:
         notes.append(f"few players show H.264 of {clip.bits} bits; --codec hevc is for that")
     return notes
 
+    if kind != clip.kind:
+        notes.append(f"{clip.kind.title} holds no H.264 or HEVC: it becomes {kind.title}")
+    if kinds.belies(output, kind):
+        notes.append(f"its name says otherwise, but it is a video ({kind.title})")
 
 def _fingerprint(source: Path, enhancer: Enhancer, settings: VideoSettings, encoding: Encoding) -> dict[str, object]:
     """Everything that the bytes of segments depend on."""
@@ -237,11 +241,3 @@ def _publish(part: Path, output: Path, overwrite: bool, mode: int) -> None:
     os.umask(umask)
     os.chmod(part, mode & ~umask)
     os.replace(part, output)
-
-
-def result_kind(source: Path) -> Kind | None:
-    """Returns the container of the result of a source; None: it is not a video."""
-    from pic_uie.video import kinds
-
-    found = kinds.sniff_file(source) or kinds.by_suffix(source)
-    return None if found is None else kinds.result_of(found)

@@ -89,6 +89,14 @@ def result_of(kind: Kind) -> Kind:
 
 
 def missing_bytes(path: str | PurePath, kind: Kind) -> int:
+def belies(path: str | PurePath, kind: Kind) -> bool:
+    """Returns whether a name's suffix stands for another container, or for a picture."""
+    from pic_uie.images import formats
+
+    named = by_suffix(path)
+    return named != kind if named is not None else formats.by_suffix(path) is not None
+
+
     """Returns how many bytes that a header or a packet of a stream promises are not there; 0 if nothing says so."""
     size = os.stat(path).st_size
     with open(path, "rb") as file:
