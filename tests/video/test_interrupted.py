@@ -128,6 +128,21 @@ def test_given_up_at_every_kind_of_place(source, undisturbed, tmp_path, enhancer
     assert output.read_bytes() == undisturbed
 
 
+@pytest.mark.parametrize("suffix", [".mkv", ".webm", ".avi", ".ts", ".mov"])
+def test_every_container_ends_as_the_same_bytes(tmp_path, enhancer, monkeypatch, suffix):
+    monkeypatch.setattr(pipeline, "SEGMENT_SECONDS", SEGMENT)
+    options = {"codec": "libvpx-vp9", "sound": False, "options": {"deadline": "realtime"}} if suffix == ".webm" else {}
+    source = clips.write(tmp_path / f"dive{suffix}", times=list(range(60)), time_base=(1, 25), **options)
+    results = [tmp_path / f"{name}{suffix}" for name in ("one", "two", "killed")]
+    killed = subprocess.run(command(source, results[2], "after", 5), check=False)  # manifest, notes and segments
+    assert killed.returncode == -signal.SIGKILL
+    assert (parts.folder_of(results[2]) / "000000.mp4").exists()
+    for result in results:
+        enhance_video(source, result, enhancer, VideoSettings(preset="medium"))
+    one, two, continued = (result.read_bytes() for result in results)
+    assert one == two == continued
+
+
 def test_a_damaged_segment_or_other_settings_start_anew(source, undisturbed, tmp_path, enhancer, monkeypatch):
     monkeypatch.setattr(pipeline, "SEGMENT_SECONDS", SEGMENT)
     output = tmp_path / "out.mp4"
