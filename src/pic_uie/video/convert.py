@@ -21,7 +21,7 @@ from pic_uie.video import kinds, mux
 from pic_uie.video.compose import Canvas
 from pic_uie.video.demux import MAX_SAMPLES, Clip, probe
 from pic_uie.video.encode import DEFAULT_CRF, DEFAULT_PRESET, Codec, Encoding
-from pic_uie.video.kinds import AVI, Kind
+from pic_uie.video.kinds import AVI, TS, Kind
 from pic_uie.video.library import pyav
 from pic_uie.video.parts import Parts
 from pic_uie.video.pipeline import Range, Treatment, locked, render
@@ -230,8 +230,8 @@ def _shortfall(clip: Clip, times: Ints, packets: int) -> list[str]:
     """Says how many frames could not be salvaged of a file whose index does not count them."""
     count = len(times)
     there = [count]
-    if clip.missing:
-        there.append(_expected(clip, Range()) or 0)
+    if clip.missing and clip.kind is not TS and count > 1:  # whose length is that of what is there
+        there.append(round((clip.duration - times[0]) * (count - 1) / (times[-1] - times[0])))
     if clip.codec not in _WITH_HIDDEN_FRAMES:
         there.append(packets)
     if clip.kind is not AVI:  # in which a frame may be left out on purpose
