@@ -1,6 +1,7 @@
 """Bad input: an error that says what and what to do, and nothing left behind."""
 
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -64,6 +65,47 @@ def test_other_truncated_files(tmp_path, enhancer, suffix):
     report, output = salvaged(source, enhancer)
     assert 5 < report.frames < 40
     assert len(clips.decoded(output)) == report.frames
+    notes = "; ".join(report.notes)
+    assert re.search(r"cut off: \d+ bytes are missing at its end", notes)
+    if suffix == ".ts":  # which does not say how long it was
+        assert "of about" not in notes
+    else:
+        assert f"only {report.frames} of about 40 frames could be decoded" in notes
+
+
+def test_a_truncated_fragmented_mp4(tmp_path, enhancer):
+    container = {"movflags": "frag_keyframe+empty_moov"}
+    options = {"preset": "ultrafast", "g": "10"}
+    source = cut(clips.write(tmp_path / "cut.mp4", container=container, options=options, sound=False), 0.6)
+    refused(source, enhancer, r"cut off: \d+ bytes are missing at its end; --salvage")
+    report, output = salvaged(source, enhancer)
+    assert 5 < report.frames < 40
+    assert any("cut off" in note for note in report.notes)
+    assert len(clips.decoded(output)) == report.frames
+
+
+@pytest.mark.parametrize("suffix", [".mkv", ".ts"])
+def test_damage_inside_is_counted(tmp_path, enhancer, suffix):
+    """Bytes that no decoder takes, in a file whose end is there."""
+    options = {"preset": "ultrafast", "crf": "1", "bf": "0", "g": "5"}
+    source = clips.write(tmp_path / f"hurt{suffix}", sound=False, options=options)
+    data = bytearray(source.read_bytes())
+    start, end = int(0.5 * len(data)), int(0.56 * len(data))
+    step = 188 if suffix == ".ts" else 1
+    for at in range(start - start % step, end - end % step):
+        if suffix != ".ts" or at % step >= 30:
+            data[at] = 0
+    source.write_bytes(data)
+    report, _ = salvaged(source, enhancer)
+    assert 20 < report.frames < 40
+    assert re.search(rf"only {report.frames} of (about )?\d+ frames could be decoded", "; ".join(report.notes))
+
+
+def test_salvage_of_a_whole_file_has_nothing_to_tell(tmp_path, enhancer):
+    for suffix in (".mkv", ".ts", ".mp4"):
+        report, _ = salvaged(clips.write(tmp_path / f"whole{suffix}", options={"preset": "medium"}), enhancer)
+        assert report.frames == 40
+        assert not any("only" in note or "cut" in note for note in report.notes)
 
 
 def test_samples_that_are_gone_are_not_silently_left_out(tmp_path, enhancer, monkeypatch):

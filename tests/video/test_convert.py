@@ -220,6 +220,48 @@ def test_a_fragmented_file_is_written_anew(tmp_path, enhancer):
     assert [p[2] for p in clips.packet_hashes(output, 1)] == [p[2] for p in clips.packet_hashes(source, 1)]
 
 
+@needs_ffmpeg
+@pytest.mark.parametrize("b_frames", ["0", "2"])
+@pytest.mark.parametrize("time_base", [(1, 30000), (1, 24000), (1, 44100)])
+def test_a_fragmented_file_keeps_its_times_to_the_tick(tmp_path, enhancer, b_frames, time_base):
+    """Where frames are reordered, the first one is shown late, by a time that is no number of milliseconds."""
+    source = clips.write(
+        tmp_path / "frag.mp4",
+        times=[1001 * i for i in range(30)],
+        time_base=time_base,
+        options={"preset": "medium", "bf": b_frames},
+        container={"movflags": "frag_keyframe+empty_moov"},
+    )
+    output, _ = convert(source, enhancer, preset="medium")
+    assert clips.frame_times(output) == clips.frame_times(source)
+    assert clips.video_stream(output)["time_base"] == clips.video_stream(source)["time_base"]
+    assert clips.packet_hashes(output, 1) == clips.packet_hashes(source, 1)
+
+
+def test_times_that_have_to_be_rounded_are_reported(tmp_path, enhancer):
+    """Matroska files may count in any unit; FFmpeg writes milliseconds."""
+    source = clips.write(tmp_path / "fine.mkv", times=[33 * i for i in range(20)], time_base=(1, 1000), sound=False)
+    milliseconds, tenths = (b"\x2a\xd7\xb1\x83" + unit.to_bytes(3, "big") for unit in (1_000_000, 100_000))
+    data = source.read_bytes()
+    assert data.count(milliseconds) == 1
+    _, report = convert(source, enhancer)
+    assert not any("rounded" in note for note in report.notes)
+    source.write_bytes(data.replace(milliseconds, tenths))
+    _, report = convert(source, enhancer, tmp_path / "fine_again.mkv")
+    assert "Matroska cannot carry times as fine as 1/10000 s, which are rounded" in report.notes
+
+
+@needs_ffmpeg
+def test_a_coarse_clock_stays(tmp_path, enhancer):
+    """Phones count in 600ths of a second; FFmpeg would count finer."""
+    source = clips.write(tmp_path / "phone.mov", container={"video_track_timescale": "600"})
+    assert clips.video_stream(source)["time_base"] == "1/600"
+    output, _ = convert(source, enhancer, start=Fraction(1, 5))
+    assert clips.video_stream(output)["time_base"] == "1/600"
+    moved = [time - 120 for time in clips.frame_times(source) if time >= 120]
+    assert clips.frame_times(output) == moved
+
+
 def test_the_index_comes_first(tmp_path, enhancer):
     output, _ = convert(clips.write(tmp_path / "dive.mp4"), enhancer)
     data = output.read_bytes()
@@ -245,6 +287,36 @@ def test_start_and_end(tmp_path, enhancer):
     with pytest.raises(VideoError, match="between --start and --end"):
         convert(source, enhancer, tmp_path / "none.mp4", start=Fraction(100))
     assert not (tmp_path / "none.mp4").exists()
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_chapters_move_with_the_start(tmp_path, enhancer, suffix):
+    plain = clips.write(tmp_path / "plain.mp4", frames=100)
+    chapters = "".join(
+        f"[CHAPTER]\nTIMEBASE=1/1000\nSTART={start}\nEND={end}\ntitle={title}\n"
+        for start, end, title in ((0, 400, "Boat"), (400, 1000, "Down"), (1000, 3000, "Reef"), (3000, 4000, "Up"))
+    )
+    (tmp_path / "chapters.txt").write_text(f";FFMETADATA1\n{chapters}")
+    source = tmp_path / f"full{suffix}"
+    command = ["-i", plain, "-i", tmp_path / "chapters.txt", "-map", "0", "-map_chapters", "1", "-c", "copy", source]
+    subprocess.run([clips.FFMPEG, "-v", "error", *map(str, command)], check=True)
+    output, report = convert(source, enhancer, start=Fraction(1, 2), end=Fraction(5, 2))
+    found = clips.probe(output, "-show_chapters")["chapters"]
+    assert [chapter["tags"]["title"] for chapter in found] == ["Down", "Reef"]
+    assert [float(chapter["start_time"]) for chapter in found] == [0.0, 0.5]
+    assert [float(chapter["end_time"]) for chapter in found] == [0.5, 2.0]
+    assert not any("cannot carry" in note for note in report.notes)  # the track of an MP4 that holds chapters
+
+
+@needs_ffmpeg
+def test_other_data_is_reported_where_chapters_are_carried(tmp_path, enhancer):
+    plain = clips.write(tmp_path / "plain.mp4", frames=50)
+    source = tmp_path / "timecode.mp4"
+    command = [clips.FFMPEG, "-v", "error", "-i", plain, "-c", "copy", "-timecode", "01:00:00:00", source]
+    subprocess.run([str(word) for word in command], check=True)
+    _, report = convert(source, enhancer, start=Fraction(1, 2))
+    assert any("MP4 cannot carry stream 2 (data" in note for note in report.notes)
 
 
 @pytest.mark.parametrize("rotation", [0, 90, -90, 180])

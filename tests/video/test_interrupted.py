@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from helpers import clips
+from helpers.command import enhance
+from pic_uie.batch.results import state
 from pic_uie.corrections import identity
 from pic_uie.errors import VideoError
 from pic_uie.video import parts, pipeline
@@ -128,6 +130,55 @@ def test_given_up_at_every_kind_of_place(source, undisturbed, tmp_path, enhancer
     enhance_video(source, output, enhancer, settings, progress=lambda frames, total, size: first.append(frames))
     assert first[0] == 25 * kept
     assert output.read_bytes() == undisturbed
+
+
+@pytest.mark.parametrize("suffix", [".mkv", ".webm", ".avi", ".ts", ".mov"])
+def test_every_container_ends_as_the_same_bytes(tmp_path, enhancer, monkeypatch, suffix):
+    monkeypatch.setattr(pipeline, "SEGMENT_SECONDS", SEGMENT)
+    options = {"codec": "libvpx-vp9", "sound": False, "options": {"deadline": "realtime"}} if suffix == ".webm" else {}
+    source = clips.write(tmp_path / f"dive{suffix}", times=list(range(60)), time_base=(1, 25), **options)
+    results = [tmp_path / f"{name}{suffix}" for name in ("one", "two", "killed")]
+    killed = subprocess.run(command(source, results[2], "after", 5), check=False)  # manifest, notes and segments
+    assert killed.returncode == -signal.SIGKILL
+    assert (parts.folder_of(results[2]) / "000000.mp4").exists()
+    for result in results:
+        enhance_video(source, result, enhancer, VideoSettings(preset="medium"))
+    one, two, continued = (result.read_bytes() for result in results)
+    assert one == two == continued
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mov", ".mkv", ".avi", ".ts"])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_result_that_is_cut_short_is_made_again(tmp_path, enhancer, suffix, share):
+    """As a copy that was broken off leaves it."""
+    times = {"times": list(range(40)), "time_base": (1, 25)} if suffix == ".avi" else {}
+    output = clips.write(tmp_path / f"out{suffix}", options={"preset": "ultrafast", "crf": "1"}, **times)
+    assert state(output) == "whole"
+    data = output.read_bytes()
+    output.write_bytes(data[: int(len(data) * share) | 1])
+    assert state(output) == "unfinished"
+
+
+def test_an_mp4_that_ends_with_its_index_is_made_again(tmp_path):
+    output = clips.write(tmp_path / "out.mp4", frames=5, container={"movflags": "faststart"})
+    data = output.read_bytes()
+    output.write_bytes(data[: data.index(b"mdat") - 4])
+    assert state(output) == "unfinished"
+    output.write_bytes(data + b"what a camera put behind the last box")
+    assert state(output) == "whole"
+
+
+def test_the_command_replaces_a_cut_result_and_says_so(tmp_path, capsys):
+    source = clips.write(tmp_path / "dive.mp4", frames=5)
+    assert enhance(source, "--preset", "ultrafast") == 0
+    output = tmp_path / "dive_enhanced.mp4"
+    whole = output.read_bytes()
+    output.write_bytes(whole[: len(whole) // 2])
+    assert enhance(source, "--preset", "ultrafast") == 0
+    assert "an unfinished result was in its place" in capsys.readouterr().err
+    assert output.read_bytes() == whole
+    assert enhance(source, "--preset", "ultrafast") == 0
+    assert "1 skipped" in capsys.readouterr().err
 
 
 def test_a_damaged_segment_or_other_settings_start_anew(source, undisturbed, tmp_path, enhancer, monkeypatch):

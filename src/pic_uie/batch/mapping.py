@@ -133,6 +133,7 @@ def plan(
 
 def _job(source: Source, output: str | None, folder: Path | None, suffix: str, file_format: str | None) -> DiskJob:
     if output is not None and folder is None:
+        _refuse_another_kind(source.path, output)
         return DiskJob(source.path, Path(output), format_of(output, file_format))
     if folder is not None:
         if source.relative.is_absolute() or ".." in source.relative.parts:
@@ -147,6 +148,25 @@ def _job(source: Source, output: str | None, folder: Path | None, suffix: str, f
         # a format that is only read, unless the file is something else than its name says
         return DiskJob(source.path, with_format(target, result_of(sniff_file(source.path) or kind).name))
     return DiskJob(source.path, with_format(target, file_format), file_format)
+
+
+def _refuse_another_kind(source: Path, output: str) -> None:
+    """Raises ConfigError where `-o` is the name of something else than the result will be: a video, its container."""
+    name = Path(output)
+    if not is_video(source):
+        if kinds.by_suffix(name) is not None:
+            found = sniff_file(source)
+            better = name.with_suffix(result_of(found).suffixes[0] if found else ".jpg")
+            raise ConfigError(f"-o {output} is the name of a video, but {source} is none; name it {better}")
+        return
+    kind = kinds.sniff_file(source)
+    if kind is None:  # reading it will say why
+        return
+    written = kinds.result_of(kind)
+    if kinds.belies(name, written):
+        why = "" if written == kind else f"{kind.title} holds no H.264 or HEVC: "
+        better = name.with_suffix(written.suffixes[0])
+        raise ConfigError(f"-o {output}: {why}the result of {source} is a video ({written.title}); name it {better}")
 
 
 def video_name(source: Path, target: Path) -> Path:

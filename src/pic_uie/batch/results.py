@@ -25,8 +25,9 @@ def state(path: Path) -> State:
     """Looks at the place of a result.
 
     A file is "whole" if its header is, and "unfinished" if it is empty, full of zeros (what a crashed system leaves), a
-    link that leads nowhere, or cut inside its header: such a result is made again. "other" is a file that is no
-    picture. Folders and devices count as "absent": writing will fail with the reason.
+    link that leads nowhere, or cut inside its header: such a result is made again. So is a video that is shorter than
+    its headers say. "other" is a file that is neither. Folders and devices count as "absent": writing will fail with
+    the reason.
     """
     try:
         status = os.stat(path)
@@ -40,9 +41,18 @@ def state(path: Path) -> State:
     if not any(head):
         return "unfinished"
     if sniff(head) is None:
-        return "whole" if kinds.sniff(head) is not None else "other"
+        return _state_of_video(path, kinds.sniff(head))
     long_enough = status.st_size > _HEADER_BYTES
     return "whole" if long_enough or _has_whole_header(read_head(path, _HEADER_BYTES) or b"") else "unfinished"
+
+
+def _state_of_video(path: Path, kind: kinds.Kind | None) -> State:
+    if kind is None:
+        return "other"
+    try:
+        return "whole" if kinds.is_whole(path, kind) else "unfinished"
+    except OSError:  # not ours to read, but there
+        return "whole"
 
 
 def _has_whole_header(data: bytes) -> bool:

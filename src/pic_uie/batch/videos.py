@@ -56,6 +56,8 @@ def process_video(
         )
         outcome.width, outcome.height, outcome.bytes_out = report.width, report.height, report.size
         outcome.notes = report.notes
+        if job.replaces:
+            outcome.notes += ("an unfinished result was in its place",)
         if look is not None:
             results.write(place, look.to_json().encode(), settings.overwrite)
     except Interrupted:

@@ -65,10 +65,10 @@ class LineProgress:
 
     def _figures(self, rate: float) -> str:
         if self._total is None:
-            return f"{self._finished} pictures, {self._failed} failed, {rate:.1f} per second"
+            return f"{self._finished} files, {self._failed} failed, {rate:.1f} per second"
         left = round((self._total - self._finished) / rate)
         return (
-            f"{self._finished} of {self._total} pictures, {self._failed} failed, {rate:.1f} per second, "
+            f"{self._finished} of {self._total} files, {self._failed} failed, {rate:.1f} per second, "
             f"about {left // 60}:{left % 60:02d} left"
         )
 

@@ -106,6 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not planned.jobs:
         say(_nothing_found(arguments))
         return exit_codes.NOTHING_MATCHED
+    enhance_video.tell_idle(arguments, [job.source for job in planned.jobs])
     if arguments.dry_run:
         return _print_plan(planned.jobs, arguments.overwrite)
     from pic_uie.cli.enhance_run import enhance_all
@@ -118,6 +119,7 @@ def _enhance_archive(arguments: argparse.Namespace) -> int:
     refuse_preview_over_pictures(arguments, [])
     if arguments.watch or arguments.suffix != DEFAULT_SUFFIX:
         raise ConfigError("--watch and --suffix are for pictures on a disk")
+    enhance_video.tell_idle(arguments)
     jobs = stream(
         arguments.sources,
         arguments.output,

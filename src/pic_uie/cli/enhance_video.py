@@ -6,8 +6,9 @@ import argparse
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,9 @@ from pic_uie.batch.process import failed
 from pic_uie.cli.options import add_tone_map
 from pic_uie.cli.streams import say
 from pic_uie.errors import ConfigError
+from pic_uie.images.decoding import MAX_PIXELS
 from pic_uie.video.encode import DEFAULT_CRF, DEFAULT_PRESET, PRESETS
+from pic_uie.video.kinds import is_video
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -32,6 +35,11 @@ _LINE_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _MAX_CRF = 51
 _THREADS_EACH = 2  # processors for a thread of the engine: the encoder, which has more to do, takes the others
+_OF_PICTURES: dict[str, object] = {"format": "auto", "quality": None, "resize": None, "max_pixels": MAX_PIXELS}
+_OF_PICTURES |= {"range": None, "preview": None, "html": None}
+_OF_VIDEOS: dict[str, object] = {"temporal": TEMPORAL[0], "codec": "auto", "crf": None, "preset": DEFAULT_PRESET}
+_OF_VIDEOS |= {"start": None, "end": None, "tone_map": False, "side_by_side": False}
+_OF_A_LOOK_AS_WELL = frozenset({"max_pixels", "range", "tone_map"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--temporal",
         choices=TEMPORAL,
-        default="smooth",
+        default=TEMPORAL[0],
         help="corrections over time: smoothed, one for the clip, or per frame",
     )
     add(
@@ -57,6 +65,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--end", type=timestamp, metavar="T", help="end here")
     add_tone_map(group)
     add("--side-by-side", action="store_true", help="show the source beside the result")
+
+
+def tell_idle(arguments: argparse.Namespace, sources: Sequence[Path] = ()) -> None:
+    """Says which options change nothing: those of pictures where there are only videos, and the reverse.
+
+    Args:
+        arguments: The options of the command.
+        sources: The files; none: pictures from elsewhere.
+    """
+    of_pictures, of_videos = _given(arguments, _OF_PICTURES), _given(arguments, _OF_VIDEOS)
+    if of_pictures and sources and all(map(is_video, sources)):
+        _say_idle(of_pictures, "pictures")
+    elif of_videos and not any(map(is_video, sources)):
+        _say_idle(of_videos, "videos")
+
+
+def _given(arguments: argparse.Namespace, defaults: dict[str, object]) -> list[str]:
+    """Returns the options that differ from their defaults; some also say how the source of a look is read."""
+    names = [name for name, default in defaults.items() if getattr(arguments, name) != default]
+    return [f"--{name.replace('_', '-')}" for name in names if arguments.look is None or name not in _OF_A_LOOK_AS_WELL]
+
+
+def _say_idle(options: Sequence[str], kind: str) -> None:
+    verb, pronoun = ("has", "it is") if len(options) == 1 else ("have", "they are")
+    say(f"{', '.join(options)} {verb} no effect: {pronoun} for {kind}, and there are none")
 
 
 def settings(arguments: argparse.Namespace, shared: Settings) -> VideoSettings:

@@ -12,7 +12,7 @@ from pic_uie.batch.ledger import Ledger, Outcome, shown
 from pic_uie.batch.mapping import DiskJob, format_of
 from pic_uie.batch.process import failed, transform
 from pic_uie.batch.sources import is_folder
-from pic_uie.cli import engine, exit_codes, looks
+from pic_uie.cli import engine, enhance_video, exit_codes, looks
 from pic_uie.cli.enhance import refuse_report_over_pictures
 from pic_uie.cli.streams import say
 from pic_uie.enhancer import default_threads
@@ -28,6 +28,7 @@ _CHUNK_BYTES = 1 << 20
 def enhance_stream(arguments: argparse.Namespace) -> int:
     """Enhances one picture from standard input, to standard output, or both."""
     job = _job(arguments)
+    enhance_video.tell_idle(arguments)
     to_stdout = arguments.output == "-"
     if arguments.dry_run:
         print(f"{job.source} -> {job.output}")

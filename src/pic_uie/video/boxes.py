@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from pic_uie.errors import VideoError
@@ -127,6 +127,17 @@ def read_layout(path: str | Path) -> Layout:
     count = [0]
     moov = Node(b"moov", children=_children(content, count, 0))
     return Layout(size, tuple(places), tail, moov, cut)
+
+
+def is_whole(path: str | PurePath) -> bool:
+    """Returns whether the outer boxes of a file end inside of it, index and samples among them.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with open(path, "rb") as file:
+        places, _, cut = _places(file, os.fstat(file.fileno()).st_size)
+    return cut is None and {b"moov", b"mdat"} <= {place.name for place in places}
 
 
 def _places(file: BinaryIO, size: int) -> tuple[list[Place], int, Place | None]:

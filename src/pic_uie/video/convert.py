@@ -18,14 +18,18 @@ from pic_uie.enhancer import Enhancer
 from pic_uie.errors import VideoError
 from pic_uie.files import DEFAULT_MODE
 from pic_uie.look import MAX_NAME, Look, Source
-from pic_uie.video import mux
+from pic_uie.video import kinds, mux
 from pic_uie.video.compose import Canvas
 from pic_uie.video.demux import MAX_SAMPLES, Clip, probe
 from pic_uie.video.encode import DEFAULT_CRF, DEFAULT_PRESET, Codec, Encoding
-from pic_uie.video.kinds import AVI, Kind
+from pic_uie.video.kinds import AVI, TS, Kind
 from pic_uie.video.library import pyav
 from pic_uie.video.parts import Parts
 from pic_uie.video.pipeline import Range, Treatment, locked, render
+from pic_uie.video.samples import Ints
+
+_WITH_HIDDEN_FRAMES = frozenset({"vp8", "mpeg4"})  # some packets of these show nothing
+_STEADY, _UNEVEN = 0.8, 0.1  # a steady rate: so many of the steps are the usual one, give or take so much of it
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ def enhance_video(
     canvas = Canvas(clip, settings.side_by_side)
     encoding = _encoding(clip, canvas, settings)
     kind = mux.container_of(clip)
-    notes = list(clip.notes) + _notes(clip, canvas, encoding)
+    notes = list(clip.notes) + _notes(clip, canvas, encoding, kind, output)
     total = clip.frames if whole and clip.frames else _expected(clip, span)
     with Parts(output, _fingerprint(source, enhancer, settings, encoding)) as parts:
         finished = render(
@@ -144,13 +148,14 @@ def enhance_video(
                 raise VideoError(f"{problem}; --salvage takes what is there")
             notes.append(problem)
         part = parts.folder / "result.part"
-        lost: tuple[str, ...] = ()
         if clip.layout is not None:
             mux.exchange(clip, track, part, canvas.size)
         else:
-            lost = mux.remux(clip, track, part, kind, span, keep_metadata=settings.keep_metadata)
-        if lost:
-            notes.append(f"{kind.title} cannot carry {', '.join(lost)}")
+            written = mux.remux(clip, track, part, kind, span, keep_metadata=settings.keep_metadata)
+            if written.lost:
+                notes.append(f"{kind.title} cannot carry {', '.join(written.lost)}")
+            if settings.salvage and whole:
+                notes += _shortfall(clip, track.times, written.packets)
         size = part.stat().st_size
         _publish(part, output, settings.overwrite, mode)
         parts.remove()
@@ -208,14 +213,41 @@ def _encoding(clip: Clip, canvas: Canvas, settings: VideoSettings) -> Encoding:
     )
 
 
-def _notes(clip: Clip, canvas: Canvas, encoding: Encoding) -> list[str]:
+def _notes(clip: Clip, canvas: Canvas, encoding: Encoding, kind: Kind, output: Path) -> list[str]:
     notes: list[str] = []
+    if kind != clip.kind:
+        notes.append(f"{clip.kind.title} holds no H.264 or HEVC: it becomes {kind.title}")
+    if kinds.belies(output, kind):
+        notes.append(f"its name says otherwise, but it is a video ({kind.title})")
     if canvas.cell != (clip.width, clip.height):
         width, height = canvas.cell
         notes.append(f"{clip.width}x{clip.height} becomes {width}x{height}: coded in 4:2:0, sizes are even")
     if encoding.codec == "h264" and clip.bits > 8:
         notes.append(f"few players show H.264 of {clip.bits} bits; --codec hevc is for that")
     return notes
+
+
+def _shortfall(clip: Clip, times: Ints, packets: int) -> list[str]:
+    """Says how many frames could not be salvaged of a file whose index does not count them."""
+    count = len(times)
+    there = [count]
+    if clip.missing and clip.kind is not TS and count > 1:  # whose length is that of what is there
+        there.append(round((clip.duration - times[0]) * (count - 1) / (times[-1] - times[0])))
+    if clip.codec not in _WITH_HIDDEN_FRAMES:
+        there.append(packets)
+    if clip.kind is not AVI:  # in which a frame may be left out on purpose
+        there.append(count + _gaps(times))
+    return [f"only {count} of about {max(there)} frames could be decoded"] if max(there) > count else []
+
+
+def _gaps(times: Ints) -> int:
+    """Returns how many frames are missing in between; 0 where frames have no steady rate that would tell."""
+    steps = np.diff(times)
+    usual = float(np.median(steps)) if len(steps) else 0.0
+    steady = np.abs(steps - usual) <= _UNEVEN * usual + 1
+    if usual <= 0 or np.mean(steady) < _STEADY:
+        return 0
+    return int(np.sum(np.round(steps[~steady] / usual) - 1))
 
 
 def _fingerprint(source: Path, enhancer: Enhancer, settings: VideoSettings, encoding: Encoding) -> dict[str, object]:
@@ -249,11 +281,3 @@ def _publish(part: Path, output: Path, overwrite: bool, mode: int) -> None:
     os.umask(umask)
     os.chmod(part, mode & ~umask)
     os.replace(part, output)
-
-
-def result_kind(source: Path) -> Kind | None:
-    """Returns the container of the result of a source; None: it is not a video."""
-    from pic_uie.video import kinds
-
-    found = kinds.sniff_file(source) or kinds.by_suffix(source)
-    return None if found is None else kinds.result_of(found)

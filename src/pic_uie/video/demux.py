@@ -54,6 +54,7 @@ class Clip:
         aspect: Width of a pixel in heights.
         rotation: Degrees, counter-clockwise, by which players turn the picture.
         codec: What it is coded with.
+        missing: Bytes that are missing at the end of the file; 0: none, or nothing says so.
         hdr: What samples of the file stand for where frames are tone-mapped; `colour` is then that of the frames.
         notes: What was assumed or is not kept.
     """
@@ -75,6 +76,7 @@ class Clip:
     aspect: Fraction
     rotation: int
     codec: str
+    missing: int = 0
     hdr: Colour | None = None
     notes: tuple[str, ...] = field(default=())
 
@@ -120,9 +122,10 @@ def probe(path: Path, *, in_place: bool = True, salvage: bool = False, tone_map:
             clip = _tone_mapped(clip, frame)
     missing = kinds.missing_bytes(path, kind)
     if missing and not salvage:
-        raise VideoError(f"cut off: {missing} bytes are missing at its end; --salvage takes what is there")
+        raise VideoError(f"{_cut_off(missing)}; --salvage takes what is there")
+    cut = (_cut_off(missing),) if missing else ()
     more = (clip.colour.note,) if clip.colour.note else ()
-    return replace(clip, notes=(*notes, *more, *clip.notes))
+    return replace(clip, missing=missing, notes=(*notes, *cut, *more, *clip.notes))
 
 
 def frames(clip: Clip, *, start: int | None = None, salvage: bool = False) -> Iterator[Any]:
@@ -214,7 +217,13 @@ def _layout(path: Path, kind: Kind, salvage: bool) -> tuple[Layout | None, tuple
     if any(samples.is_encrypted(trak) for trak in layout.moov.all(b"trak")):
         raise VideoError("it is encrypted; save it without protection in the program that it comes from")
     if layout.fragmented:
-        return None, ("it is fragmented and is written anew: only sound, subtitles, chapters and tags are carried",)
+        anew = "it is fragmented and is written anew: only sound, subtitles, chapters and tags are carried"
+        if layout.cut is None:
+            return None, (anew,)
+        cut = _cut_off(layout.cut.end - layout.size)
+        if not salvage:
+            raise VideoError(f"{cut}; --salvage takes what is there")
+        return None, (anew, cut)
     try:
         for trak in layout.moov.all(b"trak"):
             samples.chunks(trak, layout.size)
@@ -223,6 +232,10 @@ def _layout(path: Path, kind: Kind, salvage: bool) -> tuple[Layout | None, tuple
             raise VideoError(f"{error}; --salvage takes what can be decoded") from error
         return None, (f"{error}: it is written anew with what can be decoded",)
     return layout, ()
+
+
+def _cut_off(missing: int) -> str:
+    return f"cut off: {missing} bytes are missing at its end"
 
 
 @contextmanager
@@ -317,6 +330,8 @@ def _describe(path: Path, kind: Kind, layout: Layout | None, stream: Any, frame:
     duration = int(stream.duration or 0)
     if not duration and stream.container.duration:
         duration = int(Fraction(stream.container.duration, 1_000_000) / base)
+    if kind is kinds.AVI:  # the length in its header is counted in ticks; the duration is that of what is there
+        duration = max(duration, int(stream.frames or 0))
     return Clip(
         path=path,
         kind=kind,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from pic_uie.images.files import read_head
+from pic_uie.video import boxes
 
 HEAD_BYTES = 600  # three packets of a transport stream
 _PICTURE_BRANDS = frozenset({b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1", b"avif", b"avis"})
@@ -88,8 +89,19 @@ def result_of(kind: Kind) -> Kind:
     return next(known for known in KINDS if known.name == (kind.written or kind.name))
 
 
+def belies(path: str | PurePath, kind: Kind) -> bool:
+    """Returns whether a name's suffix stands for another container, or for a picture."""
+    from pic_uie.images import formats
+
+    named = by_suffix(path)
+    return named != kind if named is not None else formats.by_suffix(path) is not None
+
+
 def missing_bytes(path: str | PurePath, kind: Kind) -> int:
-    """Returns how many bytes that a header or a packet of a stream promises are not there; 0 if nothing says so."""
+    """Returns how many bytes that a header or a packet of a stream promises are not there; 0 if nothing says so.
+
+    Of MP4 and QuickTime files, the sample tables say more.
+    """
     size = os.stat(path).st_size
     with open(path, "rb") as file:
         head = file.read(4096)
@@ -105,6 +117,11 @@ def missing_bytes(path: str | PurePath, kind: Kind) -> int:
             length, content = _element_size(head, at + 4)
             return 0 if length < 0 else max(0, content + length - size)
     return 0
+
+
+def is_whole(path: str | PurePath, kind: Kind) -> bool:
+    """Returns whether a result is all there, as far as its headers say."""
+    return boxes.is_whole(path) if kind in (MP4, MOV) else missing_bytes(path, kind) == 0
 
 
 def _element_size(data: bytes, at: int) -> tuple[int, int]:

@@ -101,6 +101,17 @@ def is_encrypted(trak: Node) -> bool:
     return stsd is not None and stsd.data[12:16] in _ENCRYPTED
 
 
+def chapter_tracks(moov: Node) -> frozenset[int]:
+    """Returns the numbers of the tracks in which other tracks have the names of their chapters."""
+    found: set[int] = set()
+    for trak in moov.all(b"trak"):
+        tref = trak.child(b"tref")
+        for reference in entry_boxes(tref.data) if tref is not None else ():
+            if reference[4:8] == b"chap":
+                found.update(_array(reference, 8, (len(reference) - 8) // 4, ">u4").tolist())
+    return frozenset(found)
+
+
 def entry_boxes(data: bytes) -> Iterator[bytes]:
     """Yields the boxes behind the header of a sample entry."""
     at = 0
