@@ -120,6 +120,7 @@ def test_ctrl_c_at_any_moment_of_the_start_is_silent(here):
 def test_ctrl_c_while_the_first_modules_are_imported_is_silent(here):
     script = (
         "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in what a shell runs in the background
         "class Hook:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'pic_uie.cli':\n"
