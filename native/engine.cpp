@@ -241,7 +241,7 @@ struct Engine::Parts {
         if (Error error = check_corrections(theta)) return error;
         if (Error error = statistics ? check_statistics(*statistics) : Error()) return error;
         if (Error error = check_samples(picture, threads)) return error;
-        if (strength == 0.0f) return copy(picture, out, threads), Error();
+        if (strength == 0.0f || changes_nothing(theta)) return copy(picture, out, threads), Error();
         Borrowed workspace(*this);
         const Statistics measured = execute(picture, theta, statistics, out, strength, threads, *workspace);
         if (own) *own = measured;

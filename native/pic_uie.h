@@ -114,9 +114,10 @@ class Engine {
     Error measure(const Yuv& picture, const Corrections& corrections, Statistics& statistics, int threads);
 
     // Applies θ: Eqs. 2-4, inverse colour, clip, then strength·enhanced + (1 - strength)·input in float. Integer samples
-    // are rounded half up: floor(x·max + 0.5). Strength 0 copies. `out` may be exactly the memory of `picture`.
+    // are rounded half up: floor(x·max + 0.5). Strength 0 copies, and so do corrections that change nothing: the way
+    // to RGB and back would clip what a frame has outside of it. `out` may be exactly the memory of `picture`.
     // `statistics` nullptr: the picture's own, which `measure` returns; they are also written to `own` where there is one
-    // and the strength is not 0, since the first pass has them anyway.
+    // and nothing was copied, since the first pass has them anyway.
     Error execute(const Image& picture, const Corrections& corrections, const Statistics* statistics, const Image& out,
                   float strength, int threads, Statistics* own = nullptr);
     Error execute(const Yuv& picture, const Corrections& corrections, const Statistics* statistics, const Yuv& out,
@@ -144,6 +145,9 @@ class Engine {
 // refinement is written to `scaled`, which may be the memory of `corrections`.
 Error scale(const Corrections& corrections, const Strengths& strengths, const CorrectionsOut& scaled,
             float& refinement);
+
+// Whether θ is the identity, as it is with all groups at 0.
+bool changes_nothing(const Corrections& corrections);
 
 // The largest rate of float multiply-adds per second that one core reaches in about `seconds`; 0 for an unknown name. The
 // yardstick of benchmarks/speed.py.

@@ -203,13 +203,33 @@ def test_groups_of_corrections():
     nothing = theta.scaled(haze=0, contrast=0, colour=0, balance=0)
     assert isinstance(nothing, Corrections)
     image = reef(60, 80)
-    assert np.abs(Enhancer().execute(image, nothing).astype(int) - image).max() <= 1
+    assert np.array_equal(Enhancer().execute(image, nothing), image)
     assert np.array_equal(theta.scaled(haze=0).t, theta.t)  # t also gates the chroma
     assert not theta.scaled(haze=0).v.any()
     assert np.allclose(theta.scaled(contrast=0.5).tone, (theta.tone + np.linspace(0, 1, 33)) / 2, atol=1e-6)
     assert theta.scaled(balance=0.25).blend == pytest.approx(theta.blend / 4)
     with pytest.raises(ValueError, match=r"colour must be in \[0, 1\]"):
         theta.scaled(colour=1.5)
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+@pytest.mark.parametrize("kind", [("bt601", True, 8), ("bt709", False, 8), ("bt2020", False, 10), ("bt709", True, 10)])
+@pytest.mark.parametrize("name", ENHANCERS)
+def test_all_groups_at_0_return_a_frame_with_all_that_rgb_has_no_room_for(name, kind, interleaved):
+    matrix, full_range, bits = kind
+    rng = np.random.default_rng(3)
+    samples = rng.integers(0, 2**bits, 77 * 51 + 2 * 39 * 26).astype(np.uint8 if bits == 8 else np.uint16)
+    layout = Yuv.nv12 if interleaved else Yuv.i420
+    image = layout(samples, 77, 51, matrix=matrix, full_range=full_range, bits=bits)
+    enhancer = ENHANCERS[name]
+    nothing = {"haze": 0.0, "contrast": 0.0, "colour": 0.0, "balance": 0.0}
+    theta = enhancer.predict(image)
+    statistics = enhancer.measure(image, theta)
+    result = enhancer.execute(image, theta.scaled(**nothing), statistics=statistics)
+    for plane in ("y", "cb", "cr"):
+        assert np.array_equal(getattr(result, plane), getattr(image, plane))
+    one = enhancer.execute(image, theta.scaled(**nothing | {"colour": 1e-3}), statistics=statistics)
+    assert not np.array_equal(one.y, image.y)  # anything but the identity goes through RGB, as ever
 
 
 def test_memory_of_a_frame_stays_below_eight_bytes_a_pixel():

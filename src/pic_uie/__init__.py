@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all the rest here
 if TYPE_CHECKING:
+    from typing import Any
+
     from pic_uie.corrections import Corrections
     from pic_uie.enhancer import Enhancer, enhance
     from pic_uie.errors import PicUieError

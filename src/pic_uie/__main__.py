@@ -1,5 +1,11 @@
 """The process `pic-uie`: silent when interrupted while it starts or ends, untroubled by a full standard error."""
 
+import signal
+
+# First of all, for as long as the rest is imported: Ctrl-C ends the process as it ends any other, without a traceback.
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import sys
 
 from pic_uie.cli.signals import leave_silently

@@ -179,12 +179,12 @@ class Look:
         """
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):
-                raise LookError(f"{path} is a folder or device, not a look")
+                raise LookError(f"{path} is a folder or device, not a look: {REMEDY}")
             if os.path.getsize(path) > MAX_BYTES:
-                raise LookError(f"{path} is larger than {MAX_BYTES >> 10} KB: not a look")
+                raise LookError(f"{path} is larger than {MAX_BYTES >> 10} KB, which no look is: {REMEDY}")
             data = read_at_most(Path(path), MAX_BYTES)
         except OSError as error:
-            raise LookError(f"cannot read the look {path}: {error.strerror or error}") from error
+            raise LookError(f"cannot read the look {path}: {error.strerror or error}; {REMEDY}") from error
         except ValueError as error:  # a null character in the name
             raise (
                 error if isinstance(error, LookError) else LookError(f"{path!r} is not a possible file name")

@@ -127,3 +127,19 @@ def test_the_folder_of_results_is_no_source(tree):
     assert names(find(["**/a.png"], outside=Path("out"))) == ["a.png"]
     # but a folder that is named as source and as output is searched: the plan refuses to overwrite
     assert names(find(["out"], outside=Path("out"))) == ["out/a.png"]
+
+
+def test_a_deep_tree_takes_no_look_at_the_whole_path_of_each_folder(tmp_path, monkeypatch):
+    """Resolving the name of each folder takes time with the cube of the depth: a minute for a thousand levels."""
+    deepest = tmp_path / "in" / "/".join("d" * 60)
+    deepest.mkdir(parents=True)
+    (deepest / "a.png").write_bytes(PICTURE)
+    skipped = deepest.parents[20] / "out"
+    (skipped / "below").mkdir(parents=True)
+    (skipped / "below" / "b.png").write_bytes(PICTURE)
+    (tmp_path / "link").symlink_to(skipped)
+    resolved, resolve = [], os.path.realpath
+    monkeypatch.setattr(os.path, "realpath", lambda path, **options: resolved.append(path) or resolve(path, **options))
+    found = find([str(tmp_path / "in")], recursive=True, outside=tmp_path / "link")
+    assert names(found) == [str(deepest / "a.png")]
+    assert len(resolved) < 10

@@ -1,6 +1,7 @@
 """`pic-uie enhance` for photographers: resize, contact sheet, page, sidecars, thumbnails of videos, watching."""
 
 import io
+import json
 import re
 import signal
 import subprocess
@@ -20,7 +21,9 @@ from pic_uie.images import Picture
 @pytest.mark.parametrize(("size", "expected"), [((400, 300), (128, 96)), ((300, 400), (96, 128)), ((90, 64), (90, 64))])
 def test_resize_bounds_the_long_side_and_enlarges_nothing(here, size, expected):
     make(here / "a.jpg", "JPEG", pixels=reef(size[1], size[0]), exif=b"Exif\0\0" + camera_exif(orientation=1))
-    assert enhance("a.jpg", "--resize", 128, "-q") == 0
+    assert enhance("a.jpg", "--resize", 128, "-q", "--report", "run.jsonl") == 0
+    line = json.loads((here / "run.jsonl").read_text())
+    assert (line["width"], line["height"]) == expected
     result = opened((here / "a_enhanced.jpg").read_bytes())
     assert result.size == expected
     photo = result.getexif().get_ifd(0x8769)

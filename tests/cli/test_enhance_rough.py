@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -123,6 +124,21 @@ def test_ctrl_c_at_any_moment_of_the_start_is_silent(here):
         assert done.returncode in (0, exit_codes.INTERRUPTED), milliseconds
         codes.add(done.returncode)
     assert exit_codes.INTERRUPTED in codes
+
+
+def test_ctrl_c_while_the_first_modules_are_imported_is_silent(here):
+    script = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in what a shell runs in the background
+        "class Hook:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'pic_uie.cli':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Hook())\n"
+        "from pic_uie.__main__ import start\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
 @pytest.mark.parametrize("source", [0o600, 0o640])

@@ -14,6 +14,8 @@ from helpers.command import PIC_UIE, enhance, exit_code, make, tree
 from helpers.pictures import XMP, opened, reef, saved
 from helpers.samples import some_look
 from pic_uie import Enhancer, Look, Strengths, images, weights
+from pic_uie.batch.mapping import DiskJob
+from pic_uie.batch.process import Settings, process
 from pic_uie.cli import exit_codes
 
 SHIPPED = weights.DEFAULT_PATH  # θ of these depends on the picture, unlike that of the mild ones
@@ -168,13 +170,17 @@ def test_an_interrupted_run_continues_with_its_look(here, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--look", "none.look.json"], exit_codes.FAILED, "cannot read the look none.look.json: No such file"),
+        (
+            ["--look", "none.look.json"],
+            exit_codes.FAILED,
+            "cannot read the look none.look.json: No such file or directory; give a .look.json file, or a picture",
+        ),
         (["--look", "text.txt"], exit_codes.FAILED, "text.txt is a text file, neither a look nor a picture"),
         (["--look", "empty"], exit_codes.FAILED, "not a look"),
         (["--look", "cut.png"], exit_codes.FAILED, "cut.png: damaged PNG"),
         (["--look", "foreign.look.json"], exit_codes.FAILED, "belongs to weights 01234567"),
         (["--look", "cut.look.json"], exit_codes.FAILED, "cut off or damaged"),
-        (["--look", "."], exit_codes.FAILED, "a folder or device"),
+        (["--look", "."], exit_codes.FAILED, "a folder or device, not a look: a look is a file that"),
         (["--look", "foreign.look.json", "--same-look"], exit_codes.USAGE, "--look and --same-look contradict"),
         (["--save-look", "--same-look"], exit_codes.USAGE, "--same-look and --save-look contradict"),
         (["--same-look", "--watch"], exit_codes.USAGE, "needs all pictures of the set at once"),
@@ -244,3 +250,70 @@ def test_inspect_shows_the_groups(here, capsys):
     assert said["strengths"]["haze"] == 0.0
     assert said["corrections"]["refinement"] == 0.0
     assert np.all(np.asarray(said["corrections"]["v"]) == 0.0)
+
+
+def test_a_result_without_its_look_is_told(here, capsys):
+    make(here / "a.png")
+    assert enhance("a.png") == exit_codes.OK
+    assert enhance("a.png", "--save-look", "--report", "run.jsonl") == exit_codes.OK
+    words = "a.png: skipped (the result exists; its look was not written; --overwrite makes both)"
+    assert words in capsys.readouterr().err
+    assert json.loads((here / "run.jsonl").read_text())["notes"] == ["its look was not written; --overwrite makes both"]
+    assert not (here / "a_enhanced.look.json").exists()
+    assert enhance("a.png", "--save-look", "--overwrite") == exit_codes.OK
+    capsys.readouterr()
+    assert enhance("a.png", "--save-look") == exit_codes.OK
+    assert "its look" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["", "another look", "edited"])
+def test_a_look_without_its_result_is_not_replaced_unasked(here, capsys, content):
+    make(here / "a.png")
+    make(here / "b.png")
+    assert enhance("a.png", "--save-look") == exit_codes.OK
+    place = here / "a_enhanced.look.json"
+    look = Look.load(place)
+    (here / "a_enhanced.png").unlink()
+    contents = {"": "", "another look": some_look(0).to_json(), "edited": look.scaled(haze=0.5).to_json()}
+    place.write_text(contents[content])
+    before = tree(here)
+    assert enhance("b.png", "a.png", "--save-look") == exit_codes.USAGE
+    words = capsys.readouterr().err
+    assert "a_enhanced.look.json exists already, but its result a_enhanced.png does not; nothing was done" in words
+    assert "--overwrite replaces it; to keep it, rename it or leave out --save-look" in words
+    assert tree(here) == before
+    assert place.read_text() == contents[content]
+    assert enhance("b.png", "a.png", "--save-look", "--overwrite") == exit_codes.OK
+    assert Look.load(place).sha256 == look.sha256
+
+
+def test_what_an_interrupted_run_left_is_no_hindrance(here):
+    """The look is written in front of the picture, whose presence says that all is done."""
+    make(here / "a.png")
+    assert enhance("a.png", "--save-look", "--haze", 0.5) == exit_codes.OK
+    picture, look = ((here / f"a_enhanced.{end}").read_bytes() for end in ("png", "look.json"))
+    (here / "a_enhanced.png").unlink()
+    assert enhance("a.png", "--save-look", "--haze", 0.5) == exit_codes.OK
+    assert (here / "a_enhanced.png").read_bytes() == picture
+    assert (here / "a_enhanced.look.json").read_bytes() == look
+
+
+def test_two_looks_in_one_place_are_refused(here, capsys):
+    make(here / "in" / "a.png")
+    make(here / "in" / "a.jpg", "JPEG")
+    for options in ([], ["--overwrite"], ["--dry-run"]):
+        assert enhance("in", "-o", "out", "--save-look", *options) == exit_codes.USAGE
+        words = capsys.readouterr().err
+        assert "the looks of out/a.jpg and out/a.png would both be written to out/a.look.json" in words
+        assert "Enhance them in two runs to two folders" in words
+    assert not (here / "out").exists()
+
+
+def test_a_look_that_came_in_between_is_kept(here):
+    make(here / "a.png")
+    (here / "a.look.json").write_text("mine")
+    job = DiskJob(here / "a.png", here / "a.jpg", "jpeg")
+    outcome = process(job, Enhancer(weights.DEFAULT_PATH), Settings(save_look=True))
+    assert outcome.error == f"its look {here / 'a.look.json'} exists already; rename it, or --overwrite replaces it"
+    assert (here / "a.look.json").read_text() == "mine"
+    assert not (here / "a.jpg").exists()

@@ -153,6 +153,13 @@ def test_the_chunk_of_the_highest_rank_counts(chunks, meaning):
 def test_descriptions_that_make_no_sense_are_ignored(chunk):
     picture = images.read(png_with(reef(), chunk))
     assert np.array_equal(colour.flattened(picture.pixels), reef())
+    (note,) = picture.notes
+    assert note.endswith("makes no sense and was ignored")
+
+
+def test_a_png_of_narrow_range_is_refused_and_not_guessed():
+    with pytest.raises(ImageError, match=r"a PNG of narrow range .*: convert it to full range first"):
+        images.read(png_with(reef(), (b"cICP", b"\x01\x0d\0\0"), (b"sRGB", b"\0")))
 
 
 def one_way_profile():

@@ -47,14 +47,28 @@ def test_inflated_texts_are_bounded_and_what_is_left_out_is_reported():
     chunks = [(b"zTXt", b"Fits\0\0" + zlib.compress(fits)), (b"zTXt", b"Bursts\0\0" + zlib.compress(bursts))]
     picture = images.read(png_with(*chunks))
     assert [(text.keyword, len(text.value)) for text in picture.metadata.texts] == [("Fits", len(fits))]
-    assert picture.notes == ("1 of its texts are larger than 1 MB and were left out",)
+    assert picture.notes == ("left out: 1 of its texts (longer than 1 MB)",)
 
 
 def test_all_texts_together_are_bounded():
     one = (b"zTXt", b"Text\0\0" + zlib.compress(b"c" * (png_text.MAX_TEXT_BYTES - 1)))
     picture = images.read(png_with(*[one] * 80))
-    assert 60 <= len(picture.metadata.texts) <= 64
-    assert "of its texts are larger" in picture.notes[0]
+    kept = len(picture.metadata.texts)
+    assert 60 <= kept <= 64
+    assert picture.notes == (f"left out: {80 - kept} of its texts (beyond 64 MB in all)",)
+
+
+def test_every_reason_to_leave_out_texts_is_named():
+    long = (b"zTXt", b"Long\0\0" + zlib.compress(b"a" * (png_text.MAX_TEXT_BYTES + 1)))
+    broken = (b"zTXt", b"Broken\0\0no zlib")
+    packet = (b"iTXt", b"XML:com.adobe.xmp\0\1\0\0\0" + zlib.compress(b" " * (xmp.MAX_BYTES + 9), 1))
+    short = [(b"tEXt", b"Word\0a")] * 4097
+    assert images.read(png_with(long, broken, packet, *short)).notes == (
+        "left out: 1 of its texts (longer than 1 MB)",
+        "left out: 1 of its texts (damaged)",
+        "left out: 1 of its texts (longer than 16 MB)",
+        "left out: 1 of its texts (beyond 4096 texts)",
+    )
 
 
 def test_xmp_of_sixteen_megabytes_is_read_and_more_is_not():

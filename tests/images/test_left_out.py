@@ -6,11 +6,12 @@ import struct
 import subprocess
 import zlib
 
+import numpy as np
 import pytest
 
 from helpers.pictures import opened, reef, saved
 from pic_uie import images
-from pic_uie.images import boxes, heif_write, xmp
+from pic_uie.images import boxes, heif_write, ifd, vips, xmp
 
 RDF = (
     b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
@@ -169,3 +170,37 @@ def test_exiftool_sees_no_trace_and_has_no_complaint(tmp_path):
         assert word not in seen
     assert b"Rating" in seen
     assert opened((tmp_path / "a.jpg").read_bytes()).size == (64, 48)
+
+
+def test_the_number_of_significant_bits_of_a_png_is_reported():
+    png = saved(reef(), "PNG")
+    chunk = struct.pack(">I", 3) + b"sBIT" + b"\5\6\5" + struct.pack(">I", zlib.crc32(b"sBIT\5\6\5"))
+    picture = images.read(png[:33] + chunk + png[33:])
+    assert picture.notes == ("left out: its number of significant bits",)
+    assert b"sBIT" not in images.encode(picture)
+
+
+@pytest.mark.parametrize("below", [True, False])
+def test_reduced_copies_in_a_tiff_are_reported(below):
+    """A pyramid: its levels are pages of reduced resolution, or hang below the one page."""
+    image = vips.from_array(reef(600, 800), "rgb")
+    data = bytes(image.tiffsave_buffer(pyramid=True, tile=True, subifd=below))
+    assert len(data) > 1.2 * 600 * 800 * 3
+    picture = images.read(data)
+    assert np.array_equal(picture.pixels, reef(600, 800))
+    assert picture.notes == ("left out: its reduced copies",)
+    assert images.read(images.encode(picture)).notes == ()
+
+
+def test_other_pictures_below_the_page_of_a_tiff_are_reported():
+    data = bytes(vips.from_array(reef(600, 800), "rgb").tiffsave_buffer(pyramid=True, tile=True, subifd=True))
+    layout, offset = ifd.read_header(data)
+    (first,) = ifd.read_directory(data, offset, layout)[0][330].numbers(layout.order)[:1]
+    (count,) = struct.unpack_from("<H", data, first)
+    full = bytearray(data)
+    for at in range(first + 2, first + 2 + 12 * count, 12):
+        if struct.unpack_from("<H", data, at)[0] == 254:
+            struct.pack_into("<I", full, at + 8, 0)
+    notes = images.read(bytes(full)).notes
+    assert len(notes) == 1
+    assert notes[0].endswith("other pictures")

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from helpers.command import enhance
 from helpers.pictures import XMP, camera_exif, opened, reef, saved
 from pic_uie import images
-from pic_uie.cli import exit_codes
 from pic_uie.errors import ImageError
 from pic_uie.images import exif, formats, heif_write, ifd, vips
 
@@ -71,6 +69,16 @@ def test_metadata_of_jpeg_2000_comes_along():
     assert picture.notes == ("left out: its other boxes",)
 
 
+def test_comments_of_jpeg_2000_come_along():
+    data = saved(reef(), "JPEG2000", comment="At the reef", no_jp2=True)
+    binary = b"\xff\x64\0\x08\0\0\1\2\3\4"
+    at = data.index(b"\xff\x64")
+    picture = images.read(data[:at] + binary + data[at:])
+    assert [(text.keyword, text.value) for text in picture.metadata.texts] == [("Comment", "At the reef")]
+    assert picture.notes == ("left out: its comment that is no text",)
+    assert opened(images.encode(picture)).text == {"Comment": "At the reef"}
+
+
 def test_jpeg_xl_is_named_where_it_cannot_be_read(monkeypatch):
     has = vips.has_operation
     monkeypatch.setattr(vips, "has_operation", lambda name: name != "jxlload" and has(name))
@@ -89,6 +97,39 @@ def test_lab_is_converted():
     assert np.abs(picture.pixels / 257 - pixels).mean() < 1.5  # 8 bits of Lab are coarse
     assert np.abs(picture.pixels / 257 - pixels).max() < 8
     assert images.read(images.encode(picture)).colour.space == "rgb"
+
+
+def float_lab(image):
+    return bytes(image.tiffsave_buffer())
+
+
+def test_lab_in_floating_point_is_read_as_libvips_wrote_it():
+    image = vips.from_array(reef(), "rgb").colourspace("lab")
+    picture = images.read(float_lab(image))
+    assert picture.notes == ("its Lab colours became sRGB",)
+    assert np.abs(picture.pixels / 257 - reef()).max() < 0.51
+
+
+@pytest.mark.parametrize("change", [lambda lab: lab / 100, lambda lab: lab * 3, lambda lab: lab - 50])
+def test_numbers_that_are_no_lab_are_refused(change):
+    image = change(vips.from_array(reef(), "rgb").colourspace("lab")).copy(interpretation="lab")
+    with pytest.raises(ImageError, match="it is not clear what they mean; convert it to RGB first"):
+        images.read(float_lab(image))
+
+
+def test_transparency_beside_lab_stays():
+    lab = np.dstack([reef(), np.full((48, 64), 77, np.uint8)])
+    data = saved(lab, "TIFF")
+    layout, offset = ifd.read_header(data)
+    entries, _ = ifd.read_directory(data, offset, layout)
+    (count,) = struct.unpack_from("<H", data, offset)
+    rows = bytearray(data)
+    for at in range(offset + 2, offset + 2 + 12 * count, 12):
+        if struct.unpack_from("<H", data, at)[0] == 262:
+            struct.pack_into("<H", rows, at + 8, 8)
+    assert 262 in entries
+    picture = images.read(bytes(rows))
+    assert (picture.pixels[:, :, 3] == 77 * 257).all()
 
 
 def tiles_in_planes(pixels, side=16, order="<"):
@@ -129,30 +170,6 @@ def tiles_in_planes(pixels, side=16, order="<"):
 def test_planes_in_tiles_are_read(channels, dtype, order):
     pixels = reef(40, 56, channels=channels, dtype=dtype)
     assert np.array_equal(images.read(tiles_in_planes(pixels, order=order)).pixels, pixels)
-
-
-@pytest.mark.parametrize("name", ["JPEG"])
-@pytest.mark.parametrize("share", [0.4, 0.7, 0.95])
-def test_a_truncated_jpeg_can_be_salvaged(name, share):
-    whole = saved(reef(200, 300), name, quality=95, exif=b"Exif\0\0" + camera_exif(orientation=1))
-    data = whole[: int(len(whole) * share)]
-    with pytest.raises(ImageError, match="damaged JPEG"):
-        images.read(data)
-    picture = images.read(data, salvage=True)
-    assert picture.notes == ("it is truncated: what could be decoded was enhanced",)
-    rows = int(200 * share * 0.6)
-    assert np.abs(picture.pixels[:rows].astype(int) - images.read(whole).pixels[:rows]).max() == 0
-    assert opened(images.encode(picture)).getexif().get_ifd(0x8825)[2] == (12, 34, 56.78)
-
-
-def test_salvage_on_the_command_line(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    whole = saved(reef(200, 300), "JPEG", quality=95)
-    (tmp_path / "a.jpg").write_bytes(whole[: len(whole) // 2])
-    assert enhance("a.jpg") == exit_codes.FAILED
-    assert enhance("a.jpg", "--salvage") == 0
-    assert "it is truncated" in capsys.readouterr().err
-    assert images.read(tmp_path / "a_enhanced.jpg").pixels.shape == (200, 300, 3)
 
 
 def test_a_16_bit_table_of_odd_length_is_no_internal_error():

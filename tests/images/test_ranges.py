@@ -92,6 +92,18 @@ def test_eight_bits_of_a_narrow_range_are_full_scale_and_that_is_reported(weight
     assert np.asarray(opened(images.encode(picture, file_format="jpeg"))).max() > 150
 
 
+@pytest.mark.parametrize("asked", ["auto", "0:100"])
+def test_a_range_that_does_nothing_is_reported(asked):
+    note = "its samples have 8 bits: --range does nothing to it"
+    for name in ("PNG", "TIFF"):
+        picture = images.read(saved(reef(), name), sample_range=SampleRange.parse(asked))
+        assert np.array_equal(picture.pixels, reef())
+        assert picture.notes == (note,)
+    deep = images.encode(Picture(reef(dtype=np.uint16), bits=16), file_format="avif")
+    note = "AVIF says what is black and white: --range does nothing to it"
+    assert images.read(deep, sample_range=SampleRange.parse(asked)).notes == (note,)
+
+
 @pytest.mark.parametrize("text", ["", "auto:", "1", "5:5", "9:3", "a:b", "nan:1", "0:inf"])
 def test_other_ranges_are_refused(text):
     with pytest.raises(ConfigError, match="--range is auto or MIN:MAX"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +33,11 @@ def read_look(
         ImageError: A picture that cannot be read.
         VideoError: A video that cannot be read.
     """
+    if not os.path.lexists(path):
+        raise LookError(
+            f"cannot read the look {path}: No such file or directory; "
+            "give a .look.json file, or a picture of the look you want"
+        )
     head = read_head(path, formats.HEAD_BYTES)
     if head is not None and formats.sniff(head) is not None:
         picture = images.read(path, max_pixels=max_pixels, salvage=salvage, sample_range=sample_range)

@@ -29,8 +29,8 @@ class Outcome:
         status: "done", "skipped" (the output exists), "failed", or "ignored" (no picture, which goes into no report).
         error: Why it failed.
         notes: What was odd but did not matter.
-        width: Pixels across.
-        height: Pixels down.
+        width: Pixels across, of the result; of the source, where it failed before its size was known.
+        height: Pixels down, likewise.
         bytes_in: Size of the source.
         bytes_out: Size of the result.
         milliseconds: Time per stage.

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from pic_uie import images
-from pic_uie.batch import preview, stores
+from pic_uie.batch import preview, saved_looks, stores
 from pic_uie.batch.ledger import Outcome
 from pic_uie.batch.mapping import Job
 from pic_uie.batch.results import State
 from pic_uie.batch.sidecars import copy_sidecars
-from pic_uie.batch.stores import Place
 from pic_uie.errors import ImageError, PicUieError
 from pic_uie.files import DEFAULT_MODE, mode_like
 from pic_uie.images import Picture, formats
-from pic_uie.look import MAX_NAME, SUFFIX, Look, Source
+from pic_uie.look import Look
 from pic_uie.strengths import Strengths
 from pic_uie.writing import UnwritableError
 
@@ -102,7 +100,7 @@ def process(
         if job.finished is None and not settings.overwrite:
             found = stores.state(job.output)
         if found in ("whole", "other"):
-            return already_there(job, found)
+            return already_there(job, found, settings.save_look)
         job = replace(job, replaces=job.replaces or found == "unfinished")
         if not job.certain and not _is_a_picture(job):
             outcome.status = "ignored"
@@ -123,9 +121,7 @@ def process(
                 outcome.notes += copy_sidecars(job, overwrite)
             mode = mode_like(job.source) if isinstance(job.source, Path) else DEFAULT_MODE
             if settings.save_look:
-                source = Source(file_name(job.source)[:MAX_NAME], hashlib.sha256(data).hexdigest())
-                text = replace(look, source=source).to_json()
-                stores.put(look_place(job.output), text.encode(), overwrite, mode)
+                saved_looks.write(look, job, data, overwrite, mode)
             stores.put(job.output, encoded, overwrite, mode)
         outcome.bytes_out = len(encoded)
         outcome.finished = round(time.time(), 3)
@@ -136,9 +132,11 @@ def process(
     return outcome
 
 
-def already_there(job: Job, found: State) -> Outcome:
-    """Returns the outcome of a source whose result's place is taken."""
+def already_there(job: Job, found: State, save_look: bool) -> Outcome:
+    """Returns the outcome of a source whose result's place is taken; its look may be wanted and not be there."""
     outcome = Outcome(str(job.source), str(job.output), "skipped")
+    if save_look and found == "whole":
+        outcome.notes = saved_looks.missing(job)
     if found == "other":
         outcome.status, outcome.error = "failed", f"{job.output} exists and is not a picture; --overwrite replaces it"
     return outcome
@@ -191,6 +189,7 @@ def transform(
         with _timed(outcome, "enhance"):
             if settings.resize is not None:
                 picture = images.fitted(picture, settings.resize)
+                outcome.width, outcome.height = picture.width, picture.height
             before = preview.thumbnail(picture) if settings.preview else None
             picture, look = enhanced(picture, enhancer, settings.strengths, settings.look)
             if before is not None:
@@ -245,16 +244,6 @@ def provenance(look: Look) -> dict[str, str]:
         "Software": look.software,
         "Strengths": ", ".join(f"{name} {value:g}" for name, value in look.strengths.as_dict().items()),
     }
-
-
-def look_place(result: Place) -> Place:
-    """Returns the place of the look of a result: reef_enhanced.look.json for reef_enhanced.jpg."""
-    return result.with_name(PurePath(file_name(result)).stem + SUFFIX)
-
-
-def file_name(place: Place) -> str:
-    """Returns the last part of a path or URL."""
-    return place.name if isinstance(place, Path) else place.file_name
 
 
 @contextmanager

@@ -165,10 +165,14 @@ def _walk(folder: Path, recursive: bool, excluded: Path | None) -> Iterator[tupl
     is limited by the system alone (`os.walk` ends at a thousand levels).
     """
     unreadable: list[Path] = []
-    todo, excludes = [folder], not _inside(folder, excluded)
+    # links are not followed, so that what is true of the first folder's name is true of all names below it; asking the
+    # system for each folder takes time with the cube of the depth
+    real = os.path.realpath(folder)
+    passed_over = None if excluded is None or _inside(folder, excluded) else str(excluded)
+    todo = [(folder, real)]
     while todo:
-        base = todo.pop()
-        if excludes and _inside(base, excluded):
+        base, real = todo.pop()
+        if real == passed_over:
             continue
         try:
             with os.scandir(base) as entries:
@@ -178,7 +182,8 @@ def _walk(folder: Path, recursive: bool, excluded: Path | None) -> Iterator[tupl
             continue
         visible = [(name, kind) for name, kind in found if not name.startswith(".")]
         if recursive:
-            todo += reversed([base / name for name, kind in visible if kind == "folder"])
+            folders = [name for name, kind in visible if kind == "folder"]
+            todo += [(base / name, os.path.join(real, name)) for name in reversed(folders)]
         yield from ((base / name, False) for name, kind in visible if kind == "file")
     yield from ((path, True) for path in unreadable)
 

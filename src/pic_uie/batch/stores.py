@@ -7,6 +7,7 @@ at all. Credentials come from the environment, as for every tool for such a stor
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,6 +99,11 @@ def state(place: Place) -> State:
         return results.state(place)
     size = of(place).stat(place.name)
     return "absent" if size is None else "whole" if size else "unfinished"
+
+
+def exists(place: Place) -> bool:
+    """Returns whether there is anything at a place."""
+    return os.path.lexists(place) if isinstance(place, Path) else of(place).stat(place.name) is not None
 
 
 def delete_parts(folder: Place) -> int:

@@ -108,7 +108,7 @@ def line(outcome: Outcome) -> str:
         return f"{shown(outcome.input)}: {shown(outcome.error)}"
     if outcome.status in ("skipped", "ignored"):
         why = "the result exists" if outcome.status == "skipped" else "no picture"
-        return f"{shown(outcome.input)}: {outcome.status} ({why})"
+        return f"{shown(outcome.input)}: {outcome.status} ({'; '.join((why, *outcome.notes))})"
     remarks = f" ({shown('; '.join(outcome.notes))})" if outcome.notes else ""
     seconds = sum(outcome.milliseconds.values()) / 1000
     return f"{shown(outcome.input)} -> {shown(outcome.output)}, {seconds:.2f} s{remarks}"

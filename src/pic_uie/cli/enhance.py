@@ -103,6 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         _tell_ignored(found, planned, arguments.verbose)
     looks.refuse_many_looks(planned.jobs, arguments)
+    looks.refuse_taken_places(planned.jobs, arguments)
     if not planned.jobs:
         say(_nothing_found(arguments))
         return exit_codes.NOTHING_MATCHED

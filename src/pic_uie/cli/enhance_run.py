@@ -98,7 +98,7 @@ class Run:
 def enhance_all(jobs: Sequence[DiskJob], arguments: argparse.Namespace) -> int:
     """Enhances all pictures of a plan; returns the exit code."""
     with Ledger(arguments.report) as ledger:
-        todo = list(pending(jobs, ledger, overwrite=arguments.overwrite))
+        todo = list(pending(jobs, ledger, overwrite=arguments.overwrite, save_look=arguments.save_look))
         for folder in {job.output.parent for job in todo}:
             stores.delete_parts(folder)
         return _carry_out(todo, len(jobs), ledger, arguments, jobs)
@@ -139,15 +139,15 @@ def _carry_out(
     return exit_codes.FAILED if code == exit_codes.OK and ledger.failures else code
 
 
-def pending(jobs: Iterable[DiskJob], ledger: Ledger, *, overwrite: bool) -> Iterator[DiskJob]:
+def pending(jobs: Iterable[DiskJob], ledger: Ledger, *, overwrite: bool, save_look: bool) -> Iterator[DiskJob]:
     """Yields what is to be done; what has a whole result goes into the ledger, as does what nothing may replace."""
     for job in jobs:
         found = "absent" if overwrite else stores.state(job.output)
         if found == "whole":
             remove_leftovers(job.output)
         if found in ("whole", "other"):
-            outcome = already_there(job, found)
-            if outcome.status == "failed":
+            outcome = already_there(job, found, save_look)
+            if outcome.status == "failed" or outcome.notes:
                 say(display.line(outcome))
             ledger.add(outcome)
         else:

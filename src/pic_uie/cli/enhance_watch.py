@@ -41,7 +41,7 @@ def watch(arguments: argparse.Namespace) -> int:
         looks = _Looks()
         while not stop.is_set():
             _, planned = find_and_plan(arguments)
-            jobs = list(pending(looks.complete(planned.jobs), ledger, overwrite=False))
+            jobs = list(pending(looks.complete(planned.jobs), ledger, overwrite=False, save_look=arguments.save_look))
             for folder in {job.output.parent for job in jobs}:
                 stores.delete_parts(folder)
             if jobs and not run.enhance(jobs, len(jobs), ledger, stop) and not interrupted.is_set():

@@ -75,6 +75,14 @@ def refuse_many_looks(jobs: Iterable[DiskJob], arguments: argparse.Namespace) ->
         )
 
 
+def refuse_taken_places(jobs: Iterable[DiskJob], arguments: argparse.Namespace) -> None:
+    """Raises ConfigError where --save-look would write two looks to one place, or over a file that is no left-over."""
+    from pic_uie.batch import saved_looks
+
+    if arguments.save_look:
+        saved_looks.refuse_taken_places(jobs, strengths(arguments), overwrite=arguments.overwrite)
+
+
 def shared(
     jobs: Sequence[DiskJob], enhancer: Enhancer, settings: Settings, *, workers: int, stop: threading.Event, quiet: bool
 ) -> Settings | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,11 +104,13 @@ def to_srgb(pixels: Pixels, space: Space, profile: bytes) -> Pixels:
         return vips.to_array(converted)
 
 
-def lab_to_srgb(lab: NDArray[np.float32]) -> Pixels:
-    """Converts CIE L*a*b* under D50, (H, W, 3), to 16-bit sRGB."""
+def lab_to_srgb(lab: NDArray[np.float32], white: Literal["D50", "D65"] = "D50") -> Pixels:
+    """Converts CIE L*a*b*, (H, W, 3), to 16-bit sRGB: under D50, as ICC has it, or under D65, as libvips has it."""
     height, width, _ = lab.shape
     with vips.errors_as_image_errors("the Lab colours cannot be converted"):
         image = vips.library().Image.new_from_memory(lab.data, width, height, 3, "float").copy(interpretation="lab")
+        if white == "D65":
+            return vips.to_array(image.colourspace("rgb16"))
         return vips.to_array(image.icc_export(output_profile="srgb", pcs="lab", depth=16, intent="relative"))
 
 

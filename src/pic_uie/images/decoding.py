@@ -98,14 +98,17 @@ def _decode(kind: Format, opened: Opened, sample_range: SampleRange | None) -> P
             "grey, RGB or CMYK with at most one alpha channel can be read"
         )
     says_colour = bool(opened.profile or opened.description or opened.coding.bits)
-    if opened.coding.bits is not None:
-        sample_range = None  # AVIF, HEIC and raw files know what is black and white
-    pixels, scale, range_notes = ranges.full_scale(samples, channels, sample_range, says_colour=says_colour)
+    knows_range = opened.coding.bits is not None  # AVIF, HEIC and raw files know what is black and white
+    asked = None if knows_range else sample_range
+    pixels, scale, range_notes = ranges.full_scale(samples, channels, asked, says_colour=says_colour)
+    if knows_range and sample_range is not None:
+        range_notes += (f"{kind.title} says what is black and white: --range does nothing to it",)
     pixels, own, colour_notes = _managed(upright(pixels, opened.orientation), channels, opened)
     metadata, exif = opened.metadata, opened.metadata.exif
     dpi = _resolution(plausible(metadata.dpi), plausible(exif.dpi if exif else None))
     if dpi and opened.orientation > 4:
         dpi = dpi[1], dpi[0]
+    damage = opened.damage()
     left_out = (f"left out: its {_listed(opened.left_out)}",) if opened.left_out else ()
     return Picture(
         pixels,
@@ -114,7 +117,7 @@ def _decode(kind: Format, opened: Opened, sample_range: SampleRange | None) -> P
         replace(metadata, dpi=dpi),
         own,
         opened.coding,
-        opened.notes + range_notes + colour_notes + left_out,
+        ((str(damage),) if damage else ()) + opened.notes + range_notes + colour_notes + left_out,
         scale,
     )
 

@@ -37,7 +37,7 @@ def open_avif(data: bytes, salvage: bool) -> Opened:
     if (image := avif.opened_by_pillow(found)) is not None:
         width, height = image.size
         return found.opened(width, height, lambda: avif.samples(image), 8, orientation=found.orientation)
-    image = vips.open_lazily("heifload", found.without_metadata(), title="AVIF", salvage=salvage)
+    image = vips.open_lazily("heifload", found.without_metadata(), title="AVIF")
     bits = int(image.get("bits-per-sample")) if image.get_typeof("bits-per-sample") else 8
     return found.opened(image.width, image.height, lambda: _full(vips.samples(image, "AVIF", "heifload"), bits), bits)
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pic_uie.images.damage import Damage
 from pic_uie.images.description import Description
 from pic_uie.images.exif import Exif
 from pic_uie.images.picture import Coding, Metadata, Pixels, Space
@@ -39,6 +40,7 @@ class Opened:
         left_out: Parts of the file that the result does not have, because they describe the source alone.
         notes: What else was odd.
         small: Decodes them with at least so many pixels on the longer side but fewer than there are; None: cannot.
+        damage: Says, once the samples were decoded, what of them was lost; None: nothing.
     """
 
     width: int
@@ -53,6 +55,7 @@ class Opened:
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     small: Callable[[int], NDArray[Any]] | None = None
+    damage: Callable[[], Damage | None] = lambda: None
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,15 @@ from pic_uie.images import boxes, vips, xmp
 from pic_uie.images import exif as exif_tree
 from pic_uie.images.ifd import IfdError
 from pic_uie.images.interface import Format, Opened
-from pic_uie.images.picture import Metadata, Space
+from pic_uie.images.picture import Metadata, Space, Text
 
 _CODESTREAM, _BOXED = b"\xff\x4f\xff\x51", b"\0\0\0\x0cjP  \r\n\x87\n"
 _MODES: dict[str, Space] = {"L": "grey", "LA": "grey", "I;16": "grey", "RGB": "rgb", "RGBA": "rgb", "CMYK": "cmyk"}
 _XMP = bytes.fromhex("be7acfcb97a942e89c71999491e3afac")
 _IPTC = bytes.fromhex("33c7a4d2b81d4723a0baf1a3e097ad38")
 _EXIF = b"JpgTiffExif->JP2"
+_COMMENT, _END_OF_HEADER, _LATIN = 0x64, (0x90, 0xD9), b"\0\1"  # markers: start of a tile, end of the codestream
+_MAX_COMMENTS = 64
 _SIZE_FIELDS = ">IIII"  # of the SIZ segment, behind marker, length and capabilities: right, bottom, left, top
 
 
@@ -37,7 +39,7 @@ def open_jp2(data: bytes, salvage: bool) -> Opened:
     right, bottom, left, top = struct.unpack_from(_SIZE_FIELDS, data, at + 8)
     depth = (data[at + 42] & 0x7F) + 1 if at + 42 < len(data) else 8
     if vips.has_operation("jp2kload"):
-        image = vips.open_lazily("jp2kload", data, title="JPEG 2000", salvage=salvage)
+        image = vips.open_lazily("jp2kload", data, title="JPEG 2000")
         space: Space = "grey" if image.bands < 3 else "rgb"
         header = Opened(image.width, image.height, lambda: vips.samples(image, "JPEG 2000", "jp2kload"), space)
     else:
@@ -47,6 +49,9 @@ def open_jp2(data: bytes, salvage: bool) -> Opened:
             words = f"its {depth} bits per channel were read as 8 (for more, a libvips with jp2kload is needed)"
             header = replace(header, notes=(words,))
     metadata, left_out = _metadata(data)
+    texts, others = _comments(data, at)
+    metadata = replace(metadata, texts=texts)
+    left_out += ("comment that is no text",) if others else ()
     return replace(header, profile=_profile(data), metadata=metadata, left_out=left_out)
 
 
@@ -97,6 +102,20 @@ def _metadata(data: bytes) -> tuple[Metadata, tuple[str, ...]]:
     return Metadata(exif, packet, iptc=iptc), tuple(dict.fromkeys(left_out))
 
 
+def _comments(data: bytes, codestream: int) -> tuple[tuple[Text, ...], int]:
+    """Returns the comments in front of the first tile, and how many of them are no text."""
+    texts, others, at = list[Text](), 0, codestream + 2
+    while at + 4 <= len(data) and data[at] == 0xFF and data[at + 1] not in _END_OF_HEADER:
+        end = at + 2 + max(2, int.from_bytes(data[at + 2 : at + 4], "big"))
+        if data[at + 1] == _COMMENT and end <= len(data):
+            if data[at + 4 : at + 6] == _LATIN:
+                texts.append(Text("Comment", data[at + 6 : end].rstrip(b"\0").decode("latin-1")))
+            else:
+                others += 1
+        at = end
+    return tuple(texts[:_MAX_COMMENTS]), others + len(texts[_MAX_COMMENTS:])
+
+
 def _profile(data: bytes) -> bytes | None:
     """Returns the ICC profile of the colour box (method 2)."""
     at = data.find(b"colr", 0, data.find(_CODESTREAM))
@@ -113,7 +132,7 @@ FORMAT = Format(
     sniff,
     open_jp2,
     result="png",
-    keeps=frozenset({"EXIF", "XMP", "IPTC"}),
+    keeps=frozenset({"EXIF", "XMP", "IPTC", "comments"}),
     depth=16,
     converts="colours to 8 bits unless libvips has jp2kload",
 )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pic_uie.errors import ImageError
 from pic_uie.images import exif as exif_tree
 from pic_uie.images import exif_write, iptc, vips, xmp
+from pic_uie.images.damage import Reader
 from pic_uie.images.ifd import IfdError
 from pic_uie.images.interface import DEFAULT_QUALITY, Format, Opened, Stored
 from pic_uie.images.jpeg_segments import Contents, read_segments
@@ -53,10 +54,8 @@ def open_jpeg(data: bytes, salvage: bool) -> Opened:
         )
     if found.precision not in (None, 8):
         raise ImageError(f"a JPEG of {found.precision} bits, which cannot be read here: convert it to PNG first")
-    image = vips.open_lazily("jpegload", found.pixels, title="JPEG", salvage=salvage)
+    reader = Reader("jpegload", found.pixels, title="JPEG", salvage=salvage)
     notes = list[str]()
-    if not found.is_whole and salvage:
-        notes.append("it is truncated: what could be decoded was enhanced")
     exif = None
     if found.exif is not None:
         try:
@@ -74,26 +73,26 @@ def open_jpeg(data: bytes, salvage: bool) -> Opened:
         segments=tuple(found.kept),
     )
     return Opened(
-        image.width,
-        image.height,
-        lambda: vips.samples(image, "JPEG", "jpegload"),
-        _SPACES.get(image.interpretation, "rgb"),
+        reader.width,
+        reader.height,
+        reader.samples,
+        _SPACES.get(reader.image.interpretation, "rgb"),
         found.profile,
         metadata=metadata,
-        coding=_coding(found, image.width * image.height),
+        coding=_coding(found, reader.width * reader.height),
         orientation=exif.orientation if exif else 1,
         left_out=tuple(dict.fromkeys([*found.left_out, *stale])),
         notes=tuple(notes),
-        small=lambda side: _shrunk(found.pixels, max(image.width, image.height) // side, salvage),
+        small=lambda side: _shrunk(found.pixels, max(reader.width, reader.height) // side, salvage),
+        damage=reader.damage,
     )
 
 
 def _shrunk(data: bytes, most: int, salvage: bool) -> NDArray[Any]:
     """Decodes at a half, a quarter or an eighth of the size, which the decoder gets from fewer coefficients."""
     factor = next((factor for factor in (8, 4, 2) if factor <= most), 1)
-    return vips.samples(
-        vips.open_lazily("jpegload", data, title="JPEG", salvage=salvage, shrink=factor), "JPEG", "jpegload"
-    )
+    image = vips.open_lazily("jpegload", data, title="JPEG", leniently=salvage, shrink=factor)
+    return vips.samples(image, "JPEG", "jpegload")
 
 
 def save(stored: Stored) -> bytes:

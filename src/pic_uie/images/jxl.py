@@ -29,7 +29,7 @@ def open_jxl(data: bytes, salvage: bool) -> Opened:
     """Reads the header."""
     if missing():
         raise ImageError("a JPEG XL picture, which this build of libvips cannot read: convert it to PNG or JPEG first")
-    image = vips.open_lazily("jxlload", data, title="JPEG XL", salvage=salvage)
+    image = vips.open_lazily("jxlload", data, title="JPEG XL")
     if image.get_typeof("n-pages") and image.get("n-pages") > 1:
         raise ImageError("a JPEG XL with several frames (an animation): extract one first")
     if image.interpretation not in _SPACES:

@@ -8,6 +8,7 @@ import zlib
 from pic_uie.errors import ImageError
 from pic_uie.images import exif as exif_tree
 from pic_uie.images import exif_write, iptc, png_text, vips, xmp
+from pic_uie.images.damage import Reader
 from pic_uie.images.description import CodePoints, Description, Gamma
 from pic_uie.images.ifd import IfdError
 from pic_uie.images.interface import Format, Opened, Stored
@@ -22,7 +23,8 @@ _MAX_PROFILE_BYTES = 16 << 20
 _FIVE_DECIMALS = 100_000
 _LEFT_OUT = {b"caBX": "C2PA manifest", b"bKGD": "background colour", b"tIME": "time of the last change"}
 _LEFT_OUT |= {b"sPLT": "suggested palette", b"hIST": "histogram", b"oFFs": "position on a page"}
-_IDLE = {b"sBIT", b"acTL", b"fcTL", b"fdAT"}  # of no meaning for a result
+_LEFT_OUT |= {b"sBIT": "number of significant bits"}
+_IDLE = {b"acTL", b"fcTL", b"fdAT"}  # of no meaning for a result
 
 
 def sniff(head: bytes) -> bool:
@@ -48,23 +50,26 @@ def open_png(data: bytes, salvage: bool) -> Opened:
         raise ImageError(
             "a PNG with several frames (an animation): only single pictures can be enhanced; extract them first"
         )
-    image = vips.open_lazily("pngload", b"".join(pieces), title="PNG", salvage=salvage)
+    reader = Reader("pngload", b"".join(pieces), title="PNG", salvage=salvage)
     metadata, notes, stale = _metadata(data, found)
+    if _is_cut_behind_pixels(data):
+        notes.append("it is cut short: what lay behind its pixels is lost")
     profile, said = _colours(data, found, notes)
     left_out = [words for name, words in _LEFT_OUT.items() if name in found]
     left_out += [f"chunks {', '.join(sorted(unknown))}"] if unknown else []
     exif = metadata.exif
     return Opened(
-        image.width,
-        image.height,
-        lambda: vips.samples(image, "PNG", "pngload"),
-        _SPACES.get(image.interpretation, "rgb"),
+        reader.width,
+        reader.height,
+        reader.samples,
+        _SPACES.get(reader.image.interpretation, "rgb"),
         profile,
         said,
         metadata,
         orientation=exif.orientation if exif else 1,
         left_out=(*left_out, *stale),
         notes=tuple(notes),
+        damage=reader.damage,
     )
 
 
@@ -93,6 +98,14 @@ def save(stored: Stored) -> bytes:
     raise ImageError("cannot encode PNG: no pixels were written")
 
 
+def _is_cut_behind_pixels(data: bytes) -> bool:
+    """Returns whether a PNG has no end, and yet more than a part of its pixels in its last chunk."""
+    last, last_end = b"IEND", 0
+    for name, _, end in chunks(data):
+        last, last_end = name, end
+    return last != b"IEND" and (last not in _FOR_PIXELS or last_end + 4 <= len(data))
+
+
 def _metadata(data: bytes, found: Chunks) -> tuple[Metadata, list[str], tuple[str, ...]]:
     notes = list[str]()
     said = png_text.read_texts(data, found, notes)
@@ -117,8 +130,14 @@ def _metadata(data: bytes, found: Chunks) -> tuple[Metadata, list[str], tuple[st
 def _colours(data: bytes, found: Chunks, notes: list[str]) -> tuple[bytes | None, Description | None]:
     """Returns profile and description by the rank of their chunks: cICP, iCCP, sRGB, gAMA with cHRM."""
     for start, end in found.get(b"cICP", [])[:1]:
-        if end - start == 4 and data[start + 2 : start + 4] == b"\0\1":
+        matrix_and_range = data[start + 2 : start + 4] if end - start == 4 else b""
+        if matrix_and_range == b"\0\1":
             return None, CodePoints(data[start], data[start + 1])
+        if matrix_and_range == b"\0\0":
+            raise ImageError(
+                "a PNG of narrow range (its cICP chunk says that black and white are not the least and the largest "
+                "sample), which cannot be read here: convert it to full range first"
+            )
         notes.append("its cICP chunk makes no sense and was ignored")
     for start, end in found.get(b"iCCP", [])[:1]:
         _, _, rest = data[start:end].partition(b"\0")
@@ -130,6 +149,8 @@ def _colours(data: bytes, found: Chunks, notes: list[str]) -> tuple[bytes | None
     for start, end in found.get(b"gAMA", [])[:1]:
         value = int.from_bytes(data[start:end], "big") if end - start == 4 else 0
         exponent = value / _FIVE_DECIMALS if 1_000 <= value <= 1_000_000 else None
+        if exponent is None:
+            notes.append("its gAMA chunk makes no sense and was ignored")
     chromaticities = None
     for start, end in found.get(b"cHRM", [])[:1]:
         if end - start == 32:
@@ -138,6 +159,8 @@ def _colours(data: bytes, found: Chunks, notes: list[str]) -> tuple[bytes | None
             )
             sound = all(y > 0 and x + y <= 1.01 for x, y in (white, red, green, blue) if (x, y) != (0, 0))
             chromaticities = (white, red, green, blue) if sound and white[1] > 0 else None
+        if chromaticities is None:
+            notes.append("its cHRM chunk makes no sense and was ignored")
     if exponent is None and chromaticities is None:
         return None, None
     return None, Gamma(exponent, chromaticities)

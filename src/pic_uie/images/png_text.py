@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -54,20 +55,25 @@ def chunk(name: bytes, payload: bytes) -> bytes:
 
 
 def read_texts(data: bytes, found: Chunks, notes: list[str]) -> Said:
-    """Reads the text chunks within the limits; adds a note if some are beyond them."""
-    said, budget, over = Said(), MAX_TEXTS_BYTES, 0
+    """Reads the text chunks within the limits; adds notes on those that are left out."""
+    said, budget, dropped = Said(), MAX_TEXTS_BYTES, Counter[str]()
     wanted = sorted((place, name) for name in (b"tEXt", b"zTXt", b"iTXt") for place in found.get(name, []))
     for (start, end), name in wanted:
         keyword, _, rest = data[start:end].partition(b"\0")
         is_xmp = keyword == _XMP_KEYWORD or keyword == _RAW_PROFILE + b"xmp"
-        limit = min(xmp.MAX_BYTES if is_xmp else MAX_TEXT_BYTES, budget)
+        longest = xmp.MAX_BYTES if is_xmp else MAX_TEXT_BYTES
+        limit = min(longest, budget)
         text = _content(name, rest, limit)
         if text is None:
+            dropped["damaged"] += 1
             continue
         value, language, translated = text
         budget -= len(value)
-        if len(value) >= limit or len(said.texts) >= _MAX_TEXTS:
-            over += 1
+        if len(value) >= limit:
+            is_long = limit == longest
+            dropped[f"longer than {longest >> 20} MB" if is_long else f"beyond {MAX_TEXTS_BYTES >> 20} MB in all"] += 1
+        elif len(said.texts) >= _MAX_TEXTS:
+            dropped[f"beyond {_MAX_TEXTS} texts"] += 1
         elif keyword == _XMP_KEYWORD:
             said.xmp = value
         elif keyword.startswith(_RAW_PROFILE):
@@ -82,8 +88,7 @@ def read_texts(data: bytes, found: Chunks, notes: list[str]) -> Said:
                     translated.decode("utf-8", "replace"),
                 )
             )
-    if over:
-        notes.append(f"{over} of its texts are larger than {MAX_TEXT_BYTES >> 20} MB and were left out")
+    notes += [f"left out: {count} of its texts ({reason})" for reason, count in dropped.items()]
     return said
 
 

@@ -61,7 +61,7 @@ def full_scale(
         ImageError: A range far below full scale, or outside [0, 1] in floating point, and none was given.
     """
     if samples.dtype == np.uint8:
-        return samples, None, ()
+        return samples, None, () if asked is None else ("its samples have 8 bits: --range does nothing to it",)
     colour = samples[:, :, :colours]
     low, high = float(colour.min()), float(colour.max())
     if not np.isfinite([low, high]).all():

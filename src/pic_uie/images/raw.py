@@ -10,6 +10,7 @@ from typing import Any
 from pic_uie.errors import ImageError
 from pic_uie.images import exif as exif_tree
 from pic_uie.images import ifd, jpeg_segments
+from pic_uie.images.chatter import silenced
 from pic_uie.images.exif import Exif
 from pic_uie.images.interface import Format, Opened
 from pic_uie.images.picture import Coding, Metadata
@@ -21,6 +22,7 @@ _HEAD_BYTES = 64
 _MAX_SUB_DIRECTORIES = 16
 _BITS = 16
 _SRGB_CURVE = (2.4, 12.92)
+_CHATTER = b"unknown file: "  # how LibRaw's own lines on standard error begin
 
 _MAGIC = (
     (b"FUJIFILMCCD-RAW", "Fujifilm RAF"),
@@ -81,11 +83,10 @@ def open_raw(data: bytes, salvage: bool) -> Opened:
             f"a camera raw file ({name}): pip install 'pic-uie[raw]' to develop it, or develop it to TIFF or JPEG first"
         ) from error
     try:
-        opened = rawpy.imread(io.BytesIO(data))
+        with silenced(_CHATTER):
+            opened = rawpy.imread(io.BytesIO(data))
     except rawpy.LibRawError as error:
-        raise ImageError(
-            f"a camera raw file ({name}) that LibRaw cannot develop ({_words(error)}); develop it to TIFF or JPEG first"
-        ) from error
+        raise _undevelopable(name, error) from error
     sizes = opened.sizes
     turned = sizes.flip in (5, 6)
     width, height = (sizes.iheight, sizes.iwidth) if turned else (sizes.iwidth, sizes.iheight)
@@ -105,6 +106,8 @@ def _developed(opened: Any, name: str) -> Any:
     import rawpy
 
     try:
+        with silenced(_CHATTER):
+            opened.unpack()  # all of the file that `postprocess` needs
         return opened.postprocess(
             use_camera_wb=True,
             output_bps=_BITS,
@@ -113,7 +116,7 @@ def _developed(opened: Any, name: str) -> Any:
             no_auto_bright=True,  # pictures of one dive keep their exposures
         )
     except rawpy.LibRawError as error:
-        raise ImageError(f"damaged raw file ({name}): {_words(error)}") from error
+        raise _undevelopable(name, error) from error
     finally:
         opened.close()
 
@@ -149,7 +152,8 @@ def _of_preview(opened: Any) -> Exif | None:
     import rawpy
 
     try:
-        preview = opened.extract_thumb()
+        with silenced(_CHATTER):
+            preview = opened.extract_thumb()
         if preview.format != rawpy.ThumbFormat.JPEG:
             return None
         found = jpeg_segments.read_segments(bytes(preview.data))
@@ -194,9 +198,17 @@ def _few(data: bytes, rows: list[ifd.Row]) -> ifd.Directory:
     return ifd.entries(data, [row for row in rows if row[0] in wanted])
 
 
-def _words(error: Exception) -> str:
+def _undevelopable(name: str, error: Exception) -> ImageError:
+    """Returns the error for a file that LibRaw refuses, with the remedy."""
+    import rawpy
+
+    if isinstance(error, rawpy.LibRawIOError):
+        return ImageError(f"damaged raw file ({name}): it ends too early; copy it from the camera or card again")
     text = error.args[0] if error.args else error
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    words = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    return ImageError(
+        f"a camera raw file ({name}) that LibRaw cannot develop ({words}); develop it to TIFF or JPEG first"
+    )
 
 
 FORMAT = Format(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pic_uie.errors import ImageError
 from pic_uie.images import colour, exif_write, ifd, iptc, vips, xmp
 from pic_uie.images import exif as exif_tree
+from pic_uie.images.damage import Damage, Reader, worst
 from pic_uie.images.exif import Exif
 from pic_uie.images.ifd import Directory, Layout
 from pic_uie.images.interface import DEFAULT_QUALITY, Format, Opened, Stored
@@ -18,10 +19,12 @@ from pic_uie.images.picture import Coding, Metadata, Space
 
 _SUBFILE, _WIDTH, _HEIGHT, _BITS, _COMPRESSION, _PHOTOMETRIC = 254, 256, 257, 258, 259, 262
 _STRIPS, _SAMPLES, _STRIP_BYTES, _PLANAR, _TILES, _TILE_BYTES, _EXTRA = 273, 277, 279, 284, 324, 325, 338
+_SUB_DIRECTORIES, _MAX_SUB_DIRECTORIES = 330, 64
 _XMP, _IPTC, _PHOTOSHOP, _PROFILE, _LAYERS, _C2PA = 700, 33723, 34377, 34675, 37724, 52545
 _COMPRESSIONS = {1: "none", 5: "lzw", 7: "jpeg", 8: "deflate", 32946: "deflate", 32773: "packbits", 50000: "zstd"}
 _RGB, _LAB = 2, {8: "CIE", 9: "ICC"}
 _UNREADABLE = {10: "ITU-T Lab", 32844: "LogL", 32845: "LogLuv", 32803: "colour filter array", 34892: "linear raw"}
+_MOST_LIGHTNESS, _MOST_CHROMA = 100.001, 256.0  # what rounding adds to white; wider than any colour
 BIGTIFF_BYTES = 4_000_000_000
 # What a decoder must know to find and unpack the pixels.
 _LAYOUT = frozenset(
@@ -41,12 +44,13 @@ def sniff(head: bytes) -> bool:
 def open_tiff(data: bytes, salvage: bool) -> Opened:
     """Finds the one page that is no thumbnail and reads its directory."""
     try:
-        layout, main = _page(data)
+        layout, main, has_copies = _page(data)
     except ifd.IfdError as error:
         raise ImageError(f"damaged TIFF: {error}") from error
     numbers = {tag: _number(main, tag, layout) for tag in (_WIDTH, _HEIGHT, _COMPRESSION, _PHOTOMETRIC)}
     tree = exif_tree.from_directory(data, main, layout)
     left_out = [name for tag, name in ((_C2PA, "C2PA manifest"), (_LAYERS, "Photoshop layers")) if tag in main]
+    left_out += _pictures_beside(data, main, layout, has_copies)
     if tree.maker_note_stays:
         left_out.append("maker note, which may not be moved")
         tree = exif_tree.without_maker_note(tree)
@@ -59,10 +63,11 @@ def open_tiff(data: bytes, salvage: bool) -> Opened:
             f"a TIFF with pixels of a kind that cannot be read here ({_UNREADABLE[numbers[_PHOTOMETRIC]]}): "
             "convert it to RGB first"
         )
+    damages = list[Damage | None]()
     return Opened(
         numbers[_WIDTH],
         numbers[_HEIGHT],
-        lambda: _samples(data, main, layout, salvage),
+        lambda: _samples(data, main, layout, salvage, damages),
         _space(main, layout),
         None if lab else main[_PROFILE].data if _PROFILE in main else None,
         metadata=Metadata(None if tree.is_empty else tree, packet, None, iptc.joined(bare, resources), tree.dpi),
@@ -70,6 +75,7 @@ def open_tiff(data: bytes, salvage: bool) -> Opened:
         orientation=tree.orientation,
         left_out=(*left_out, *stale),
         notes=notes,
+        damage=lambda: worst(damages),
     )
 
 
@@ -131,19 +137,42 @@ def moves_maker_note(tree: Exif) -> bool:
     return tree.maker_note_stays and (tree.order != "<" or tree.block is None)
 
 
-def _page(data: bytes) -> tuple[Layout, Directory]:
-    """Returns the directory of the one page that is no thumbnail or level of a pyramid ("reduced resolution")."""
+def _page(data: bytes) -> tuple[Layout, Directory, bool]:
+    """Returns the directory of the one page that is no thumbnail or level of a pyramid, and whether there are those."""
     layout, offset = ifd.read_header(data)
     full: list[list[ifd.Row]] = []
+    has_copies = False
     for rows in ifd.walk(data, offset, layout):
-        small = ifd.entries(data, [row for row in rows if row[0] == _SUBFILE])
-        if not _number(small, _SUBFILE, layout) & 1 and len(full) < 2:
+        if _is_reduced(data, rows, layout):
+            has_copies = True
+        elif len(full) < 2:
             full.append(rows)
     if len(full) > 1:
         raise ImageError("a TIFF with several pages: only single pictures can be enhanced; extract them first")
     if not full:
         raise ImageError("a TIFF with nothing but a preview: there is no full picture in it")
-    return layout, ifd.entries(data, full[0])
+    return layout, ifd.entries(data, full[0]), has_copies
+
+
+def _is_reduced(data: bytes, rows: list[ifd.Row], layout: Layout) -> bool:
+    """Returns whether a page is a copy "of reduced resolution"."""
+    subfile = ifd.entries(data, [row for row in rows if row[0] == _SUBFILE])
+    return bool(_number(subfile, _SUBFILE, layout) & 1)
+
+
+def _pictures_beside(data: bytes, main: Directory, layout: Layout, has_copies: bool) -> list[str]:
+    """Names the pictures in other pages and in the directories below this one, which the result does not have."""
+    kinds = [True] if has_copies else []
+    try:
+        places = main[_SUB_DIRECTORIES].numbers(layout.order) if _SUB_DIRECTORIES in main else []
+    except ifd.IfdError:
+        places = []
+    for place in places[:_MAX_SUB_DIRECTORIES]:
+        try:
+            kinds.append(_is_reduced(data, ifd.read_rows(data, place, layout)[0], layout))
+        except ifd.IfdError:
+            continue
+    return [words for reduced, words in ((True, "reduced copies"), (False, "other pictures")) if reduced in kinds]
 
 
 def _space(main: Directory, layout: Layout) -> Space:
@@ -155,27 +184,30 @@ def _space(main: Directory, layout: Layout) -> Space:
     return "grey" if photometric in (0, 1) else "rgb"
 
 
-def _samples(data: bytes, main: Directory, layout: Layout, salvage: bool) -> NDArray[Any]:
+def _samples(data: bytes, main: Directory, layout: Layout, salvage: bool, damages: list[Damage | None]) -> NDArray[Any]:
     """Decodes the pixels of a directory; planes in tiles, which libvips does not read, one by one."""
     samples = _number(main, _SAMPLES, layout) or 1
     if _number(main, _PLANAR, layout) == 2 and _TILES in main and 1 < samples <= 5:
-        planes = [_decoded(data, _plane(main, plane, samples, layout), layout, salvage) for plane in range(samples)]
-        return np.concatenate(planes, axis=2)
-    return _decoded(data, main, layout, salvage)
+        directories = [_plane(main, plane, samples, layout) for plane in range(samples)]
+        return np.concatenate([_decoded(data, one, layout, salvage, damages) for one in directories], axis=2)
+    return _decoded(data, main, layout, salvage, damages)
 
 
-def _decoded(data: bytes, main: Directory, layout: Layout, salvage: bool) -> NDArray[Any]:
+def _decoded(data: bytes, main: Directory, layout: Layout, salvage: bool, damages: list[Damage | None]) -> NDArray[Any]:
     lab = _LAB.get(_number(main, _PHOTOMETRIC, layout))
     if lab:
         main = main | {_PHOTOMETRIC: ifd.short(_RGB, layout.order)}  # the numbers as they are; their meaning is ours
-    image = vips.open_lazily("tiffload", _bare(data, main, layout), title="TIFF", salvage=salvage)
-    samples = vips.samples(image, "TIFF", "tiffload")
+    reader = Reader("tiffload", _bare(data, main, layout), title="TIFF", salvage=salvage)
+    samples = reader.samples()
+    damages.append(reader.damage())
     return _of_lab(samples, signed=lab == "CIE") if lab else samples
 
 
 def _of_lab(samples: NDArray[Any], signed: bool) -> NDArray[Any]:
-    """Converts L*a*b* under D50 to sRGB: L from 0 to 100, a and b in steps of 1 (8 bits) or 1/256 (16 bits)."""
+    """Converts L*a*b* to sRGB: L from 0 to 100, a and b in steps of 1 (8 bits) or 1/256 (16 bits), or as they are."""
     kind = samples.dtype
+    if kind == np.float32:
+        return _of_float_lab(samples)
     if kind not in (np.uint8, np.uint16) or samples.shape[2] < 3:
         raise ImageError(f"a TIFF with Lab colours of type {kind}, which cannot be read here: convert it to RGB first")
     top, step = (255.0, 1.0) if kind == np.uint8 else (65535.0, 256.0)
@@ -185,7 +217,20 @@ def _of_lab(samples: NDArray[Any], signed: bool) -> NDArray[Any]:
     lab = np.empty((*samples.shape[:2], 3), np.float32)
     lab[:, :, 0] = samples[:, :, 0] * (100.0 / top)
     lab[:, :, 1:] = np.asarray(numbers, np.float32) / step - offset
-    return colour.lab_to_srgb(lab)
+    return np.concatenate([colour.lab_to_srgb(lab), colour.deepened(samples[:, :, 3:])], axis=2)
+
+
+def _of_float_lab(samples: NDArray[Any]) -> NDArray[Any]:
+    """Converts L*a*b* in floating point, which only libvips is known to write: under D65, unlike that of integers."""
+    lightness, chroma = samples[:, :, :1], samples[:, :, 1:]
+    plausible = samples.shape[2] == 3 and np.isfinite(samples).all() and lightness.min() >= 0.0
+    plausible = plausible and lightness.max() <= _MOST_LIGHTNESS and np.abs(chroma).max() <= _MOST_CHROMA
+    if not plausible or max(lightness.max(), np.abs(chroma).max()) <= 1.0:
+        raise ImageError(
+            "a TIFF with Lab colours in floating point that are not L from 0 to 100 with a and b around 0: it is not "
+            "clear what they mean; convert it to RGB first"
+        )
+    return colour.lab_to_srgb(np.ascontiguousarray(samples), white="D65")
 
 
 def _bare(data: bytes, main: Directory, layout: Layout) -> bytes:

@@ -39,6 +39,9 @@ _UNSUPPORTED = (
 _WORDS = {"jpeg": "jpeg", "png": "png", "tiff": "tiff", "webp": "webp", "avif": "heif", "gif": "gif"}
 _WORDS |= {"jp2": "jp2k", "jxl": "jxl"}
 
+# What libraries say too briefly.
+_PLAIN = {"libpng read error": "its pixels are damaged or cut short"}
+
 _FORMATS = {"jpegload": "jpeg", "pngload": "png", "tiffload": "tiff", "webpload": "webp", "heifload": "avif"}
 _FORMATS |= {"gifload": "gif", "jp2kload": "jp2", "jxlload": "jxl"}
 
@@ -96,14 +99,14 @@ def worded(what: str, reason: str) -> str:
     return f"{what}: {reason}"
 
 
-def open_lazily(loader: str, data: bytes, *, title: str, salvage: bool = False, **options: Any) -> Any:
+def open_lazily(loader: str, data: bytes, *, title: str, leniently: bool = False, **options: Any) -> Any:
     """Reads the header of `data` with one named loader; pixels are decoded only when asked for.
 
     Args:
         loader: Name of the operation.
         data: The file.
         title: Name of the format for messages.
-        salvage: Whether what can be decoded of a damaged file is enough.
+        leniently: Whether damage is passed over without an error.
         options: More arguments of the operation.
 
     Raises:
@@ -113,7 +116,7 @@ def open_lazily(loader: str, data: bytes, *, title: str, salvage: bool = False, 
         raise ImageError(f"{title} needs a libvips with {loader}; convert the file to JPEG, PNG or TIFF first")
     load = getattr(library().Image, f"{loader}_buffer")
     with errors_as_image_errors(f"damaged {title}", _FORMATS[loader]):
-        return load(data, access="sequential", fail_on="none" if salvage else "error", **options)
+        return load(data, access="sequential", fail_on="none" if leniently else "error", **options)
 
 
 def samples(image: Any, title: str, loader: str) -> NDArray[Any]:
@@ -170,5 +173,5 @@ def _reason(detail: str, file_format: str | None = None) -> str:
         own = [line for line in lines if word in line.lower()]
         lines = own or [line for line in lines if not any(other in line.lower() for other in _WORDS.values())]
     reasons = [re.sub(r"^\w+:\s*", "", line) for line in lines]
-    unique = list(dict.fromkeys(reason for reason in reasons if reason))
+    unique = list(dict.fromkeys(_PLAIN.get(reason, reason) for reason in reasons if reason))
     return "; ".join(unique[:2]) or "libvips gives no reason"

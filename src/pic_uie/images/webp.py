@@ -25,8 +25,9 @@ def sniff(head: bytes) -> bool:
 
 def open_webp(data: bytes, salvage: bool) -> Opened:
     """Reads the chunks, and the header of what is left for the decoder."""
-    if int.from_bytes(data[4:8], "little") + 8 > len(data) + 1 and not salvage:  # the last padding may be missing
-        raise ImageError("damaged WebP: it is cut short")
+    is_cut = int.from_bytes(data[4:8], "little") + 8 > len(data) + 1  # the last padding may be missing
+    if is_cut:
+        _refuse_cut_pixels(data, salvage)
     found: dict[bytes, bytes] = {}
     pixels: list[tuple[bytes, bytes]] = []
     for name, payload in _chunks(data):
@@ -41,8 +42,8 @@ def open_webp(data: bytes, salvage: bool) -> Opened:
         )
     if len(header) >= 10:
         pixels.insert(0, (b"VP8X", bytes((header[0] & _ALPHA,)) + header[1:]))
-    image = vips.open_lazily("webpload", _riff(pixels), title="WebP", salvage=salvage)
-    notes = list[str]()
+    image = vips.open_lazily("webpload", _riff(pixels), title="WebP")
+    notes = ["it is cut short: what lay behind its pixels is lost"] if is_cut else []
     exif = None
     if b"EXIF" in found:
         try:
@@ -63,6 +64,15 @@ def open_webp(data: bytes, salvage: bool) -> Opened:
         left_out=(*(("C2PA manifest",) if b"C2PA" in found else ()), *stale),
         notes=tuple(notes),
     )
+
+
+def _refuse_cut_pixels(data: bytes, salvage: bool) -> None:
+    """Raises ImageError for a file that was cut, unless its pixels are whole and that is enough."""
+    ends = [end for name, end in _ends(data) if name in (b"VP8 ", b"VP8L")]
+    if not ends or ends[0] > len(data):
+        raise ImageError("damaged WebP: it is cut short, and no part of its pixels can be decoded; copy it again")
+    if not salvage:
+        raise ImageError("damaged WebP: it is cut short behind its pixels; --salvage enhances these")
 
 
 def save(stored: Stored) -> bytes:
@@ -102,6 +112,15 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     while at + 8 <= len(data):
         length = int.from_bytes(data[at + 4 : at + 8], "little")
         yield data[at : at + 4], data[at + 8 : at + 8 + length]
+        at += 8 + length + length % 2
+
+
+def _ends(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """Yields name and end of every chunk, beyond the end of the file for one that was cut."""
+    at = 12
+    while at + 8 <= len(data):
+        length = int.from_bytes(data[at + 4 : at + 8], "little")
+        yield data[at : at + 4], at + 8 + length
         at += 8 + length + length % 2
 
 
