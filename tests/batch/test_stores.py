@@ -113,7 +113,7 @@ def test_what_fails_for_a_moment_is_tried_again_with_growing_pauses(no_pauses, e
 
 def test_what_keeps_failing_is_reported(no_pauses):
     flaky = Flaky(99, OSError("the line is down: https://key:secret@host/x"))
-    with pytest.raises(ImageError, match=r"cannot be read from the store: the line is down: \(9 attempts\)"):
+    with pytest.raises(ImageError, match=r"cannot be read from the store: the line is down \(9 attempts\)"):
         remote.Remote(flaky, "", Url("memory://x", "")).read("a", None)
     assert sum(no_pauses) < 240
 

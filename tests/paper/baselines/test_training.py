@@ -8,12 +8,12 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
 
+from helpers.systems import SmallSsUie  # noqa: E402
 from helpers.water import write_pairs  # noqa: E402
 from pic_uie import typed_yaml  # noqa: E402
 from pic_uie.cli.main import main  # noqa: E402
 from pic_uie.paper.baselines import BASELINES, load  # noqa: E402
 from pic_uie.paper.baselines.lesson import BaselineLesson  # noqa: E402
-from pic_uie.paper.baselines.ss_uie import SsUie  # noqa: E402
 from pic_uie.training.augmentation import make_batch  # noqa: E402
 from pic_uie.training.config import Recipe  # noqa: E402
 from pic_uie.training.loop import start  # noqa: E402
@@ -28,13 +28,6 @@ def dataset(tmp_path_factory):
     folder = write_pairs(tmp_path_factory.mktemp("water"), 5, 64, 64)
     (folder / "held-out.txt").write_text("04\n")
     return folder
-
-
-class SmallSsUie(SsUie):
-    """A sixteenth of the units: the whole takes a minute a step."""
-
-    def __init__(self):
-        super().__init__(memories=1, units=1)
 
 
 def command(root, dataset, output, name, *extra):
