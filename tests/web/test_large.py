@@ -10,7 +10,7 @@ from PIL import Image
 from helpers.scenes import scene, write
 
 WIDTH, HEIGHT = 8000, 6000  # 48 megapixels
-LIMIT = 1_000_000_000  # bytes of the renderer, of which 0.58 (PNG) to 0.83 (JPEG) were seen; the test prints them
+LIMIT = 1_300_000_000  # bytes of the renderer; 0.58 (PNG) to 0.83 (JPEG) were seen, before strips 1.5 and more
 
 
 def peak(browser):
@@ -58,7 +58,7 @@ def test_pictures_of_a_batch_leave_nothing_behind(visit, browser, tmp_path):
     page.open(*(large(tmp_path / f"{i}.jpg", 4) for i in range(2, 8)))
     page.download("#save-all", tmp_path / "eight.zip")
     print(f"2 pictures of 12 megapixels: {before / 1e6:.0f} MB, 8: {peak(browser) / 1e6:.0f} MB")
-    assert peak(browser) < before + 150_000_000  # three pictures as pixels
+    assert peak(browser) < before + 250_000_000  # the pixels of six more pictures are 288 MB
 
 
 def patched(path, at, *numbers):
