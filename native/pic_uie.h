@@ -124,7 +124,8 @@ class Engine {
                   float strength, int threads, Statistics* own = nullptr);
 
     // The part of what `execute` makes that begins at (x, y) and is as large as `out`, which lies outside the picture's
-    // memory: a large result strip by strip.
+    // memory: a large result strip by strip. Parts of the picture's whole width are equal to the byte; where others begin
+    // changes the last bit of floats.
     Error execute_part(const Image& picture, const Corrections& corrections, const Statistics& statistics, int64_t x,
                        int64_t y, const Image& out, float strength, int threads);
 
