@@ -61,7 +61,7 @@ def main() -> None:
     checked = any_weights()
     enhancer = Enhancer(checked)
     print_machine(enhancer)
-    print(f"{heard_channels(checked.parameters)} of the refiner's 16 channels are heard with these weights")
+    print(f"{active_channels(checked.parameters)} of the refiner's 16 channels are active with these weights")
     best: dict[tuple[str, int, str], float] = {}
     for threads in arguments.threads:
         cv2.setNumThreads(threads)
@@ -189,7 +189,7 @@ def print_machine(enhancer: Enhancer) -> None:
         print()
 
 
-def heard_channels(parameters: Mapping[str, np.ndarray]) -> int:
+def active_channels(parameters: Mapping[str, np.ndarray]) -> int:
     """How many channels of the refiner can be above zero behind their second ReLU: the others are left out."""
     first, second = (parameters[f"executor.refiner.{name}.weight"].reshape(16, 9) for name in ("expand", "depthwise"))
     largest = np.maximum(parameters["executor.refiner.expand.bias"] + first.clip(0).sum(1), 0)  # for inputs in [0, 1]
