@@ -17,6 +17,7 @@ from pic_uie import Enhancer, _native
 from pic_uie.evaluation.metrics.ciede2000 import ciede2000
 from pic_uie.video import demux
 from pic_uie.video.pipeline import Range, locked
+from pic_uie.video.probe import probe
 from pic_uie.video.temporal import Causal, ZeroPhase, describe, flatten, half_window, unflatten
 
 COURSES = (5, 9, 15)  # frames
@@ -74,7 +75,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("video", type=Path)
     path = parser.parse_args().video
-    clip, enhancer = demux.probe(path), Enhancer()
+    clip, enhancer = probe(path), Enhancer()
     frames = list(demux.frames(clip))
     sources = [demux.planes(frame, clip) for frame in frames]
     own = [enhancer.predict(source) for source in sources]

@@ -26,8 +26,10 @@ from fuzz_corpus import SEED
 
 from pic_uie.errors import VideoError
 from pic_uie.video import boxes, demux, mux, samples
+from pic_uie.video.clip import Clip
 from pic_uie.video.encode import Encoding, Segment, SegmentWriter, read_segment
 from pic_uie.video.pipeline import Range
+from pic_uie.video.probe import probe
 
 FRAMES, SIDE = 8, 32
 MOST_FRAMES = 64  # that are decoded of a mutated file
@@ -202,7 +204,7 @@ def attempt(data: bytes) -> str:
     path.write_bytes(data)
     salvage = len(data) % 2 == 0
     try:
-        clip = demux.probe(path, salvage=salvage)
+        clip = probe(path, salvage=salvage)
         times = []
         for frame in demux.frames(clip, salvage=salvage):
             demux.planes(frame, clip)
@@ -227,7 +229,7 @@ def attempt(data: bytes) -> str:
     return "exchanged"
 
 
-def _compare(path: Path, clip: demux.Clip, output: Path, times: list[int]) -> None:
+def _compare(path: Path, clip: Clip, output: Path, times: list[int]) -> None:
     """What was written can be read, has the times, and the bytes of all other tracks."""
     before, after = boxes.read_layout(path), boxes.read_layout(output)
     pairs = zip(before.moov.all(b"trak"), after.moov.all(b"trak"), strict=True)

@@ -27,6 +27,7 @@ from pic_uie.evaluation.statistics import LEVEL, RESAMPLES, SEED, bootstrap_inte
 from pic_uie.evaluation.tables import render
 from pic_uie.training.pairs import find_stems
 from pic_uie.video import demux
+from pic_uie.video.probe import probe
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from flicker import jitter, rgb
@@ -67,7 +68,7 @@ def main() -> None:
         for name, folder in sets.items()
         if folder
     }
-    clip = demux.probe(arguments.video) if arguments.video else None
+    clip = probe(arguments.video) if arguments.video else None
     sources = [demux.planes(frame, clip) for frame in demux.frames(clip)] if clip else []
     scores = {str(path): score(Enhancer(path), pairs, sources) for path in arguments.weights}
     report(scores)

@@ -27,8 +27,8 @@ from pathlib import Path
 import numpy as np
 
 from pic_uie import __version__
-from pic_uie.video import demux
 from pic_uie.video.encode import DEFAULT_CRF, DEFAULT_PRESET, KEY_SECONDS
+from pic_uie.video.probe import probe
 
 SIZES = {"1080p": (1920, 1080), "4K": (3840, 2160)}
 FFMPEG = ["ffmpeg", "-v", "error", "-nostdin", "-y"]
@@ -86,7 +86,7 @@ def files(clip: Path, folder: Path, size: str, rounds: int, repeat: int) -> None
     run([*FFMPEG, "-stream_loop", str(repeat - 1), "-i", once, "-c", "copy", source])
     run([*PIC_UIE, "enhance", once, "-o", folder / "lossless.mp4", "--crf", "0", "--preset", "ultrafast", "--quiet"])
     run([*FFMPEG, "-i", folder / "lossless.mp4", "-map", "0:v", "-f", "rawvideo", "-pix_fmt", "yuv420p", raw])
-    probed = demux.probe(source)
+    probed = probe(source)
     encoder = ["-c:v", "libx264", "-preset", DEFAULT_PRESET, "-crf", str(DEFAULT_CRF["h264"])]
     encoder += ["-g", str(round(KEY_SECONDS * probed.rate))]
     frames_in = ["-stream_loop", str(repeat - 1), *_raw(probed.width, probed.height, probed.rate), "-i", raw]
@@ -175,7 +175,7 @@ def memory(clip: Path, folder: Path) -> None:
         run([*FFMPEG, "-stream_loop", str(repeat - 1), "-i", once, "-c", "copy", source])
         command = [*PIC_UIE, "enhance", source, "-o", folder / "result.mp4", "--overwrite", "--quiet"]
         spent = run([*command, "--preset", "ultrafast"])
-        print(f"memory 1080p {demux.probe(source).frames:6d} frames   peak {spent.megabytes:6.0f} MB")
+        print(f"memory 1080p {probe(source).frames:6d} frames   peak {spent.megabytes:6.0f} MB")
 
 
 def _scaled(clip: Path, folder: Path, size: str) -> Path:
@@ -184,7 +184,7 @@ def _scaled(clip: Path, folder: Path, size: str) -> Path:
     if scaled.exists():
         return scaled
     width, height = SIZES[size]
-    probed = demux.probe(clip)
+    probed = probe(clip)
     if (probed.width, probed.height, probed.codec) == (width, height, "h264") and probed.frames <= FRAMES[size]:
         how = ["-c", "copy"]
     else:

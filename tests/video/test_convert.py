@@ -11,8 +11,8 @@ from helpers.clips import av, needs_exiftool, needs_ffmpeg
 from helpers.rotate import turn
 from pic_uie.errors import VideoError
 from pic_uie.video.convert import VideoSettings, enhance_video
-from pic_uie.video.demux import probe
 from pic_uie.video.pipeline import Treatment
+from pic_uie.video.probe import probe
 
 
 def convert(source, enhancer, output=None, **settings):

@@ -9,6 +9,7 @@ from helpers import clips
 from pic_uie.cli.main import main
 from pic_uie.inspection.course import STILLS, Numbers, follow, numbers
 from pic_uie.video import demux
+from pic_uie.video.probe import probe
 
 KINDS = [1] * 20 + [2] * 25
 
@@ -24,7 +25,7 @@ def test_the_course_is_that_of_the_engine(clip, enhancer):
     course = follow(clip, enhancer, "dive")
     assert course.cuts == [pytest.approx(20 / 25)]
     assert course.times == pytest.approx([i / 25 for i in range(len(KINDS))])
-    found = demux.probe(clip, in_place=False)
+    found = probe(clip, in_place=False)
     alone = [numbers(enhancer.predict(demux.planes(frame, found))) for frame in demux.frames(found)]
     np.testing.assert_allclose(course.predicted, alone)
     assert np.argmax(course.steps) == 20

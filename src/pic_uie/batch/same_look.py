@@ -141,9 +141,10 @@ def _noun(sources: Sequence[Path]) -> str:
 def _small(path: Path, settings: Settings) -> list[Pixels | Yuv]:
     """A small copy of a picture, or of some frames of a video."""
     if is_video(path):
-        from pic_uie.video import demux, stills
+        from pic_uie.video import stills
+        from pic_uie.video.probe import probe
 
-        clip = demux.probe(path, in_place=False, salvage=settings.salvage, tone_map=settings.tone_map)
+        clip = probe(path, in_place=False, salvage=settings.salvage, tone_map=settings.tone_map)
         return [stills.small(frame, clip, SIDE) for frame in stills.spread(clip, FRAMES)]
     data = read_bytes(path, settings.max_pixels)
     undecoded = images.read_header(

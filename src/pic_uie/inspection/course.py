@@ -17,6 +17,8 @@ from pic_uie.errors import VideoError
 from pic_uie.images import RGB8
 from pic_uie.strengths import Strengths
 from pic_uie.video import demux
+from pic_uie.video.clip import Clip
+from pic_uie.video.probe import probe
 from pic_uie.video.temporal import Flat, ZeroPhase, describe, half_window
 
 FORMAT = "pic-uie-course-1"
@@ -131,7 +133,7 @@ def follow(
         VideoError: It cannot be read, or has no frames.
         EnvironmentMissingError: PyAV is not installed.
     """
-    clip = demux.probe(path, in_place=False, tone_map=tone_map)
+    clip = probe(path, in_place=False, tone_map=tone_map)
     strengths = strengths or Strengths()
     course = Course(name, (clip.width, clip.height), float(clip.rate), enhancer.weights.sha256, notes=clip.notes)
     smoother: ZeroPhase[tuple[Any, Numbers]] | None = None
@@ -168,7 +170,7 @@ def follow(
     return course
 
 
-def _still(frame: Any, clip: demux.Clip, enhancer: Enhancer, theta: Corrections, strength: float, time: float) -> Still:
+def _still(frame: Any, clip: Clip, enhancer: Enhancer, theta: Corrections, strength: float, time: float) -> Still:
     factor = min(1.0, _STILL_SIDE / max(clip.width, clip.height))
     small = frame.reformat(max(1, round(clip.width * factor)), max(1, round(clip.height * factor)), "rgb24")
     source = np.rot90(small.to_ndarray(), clip.rotation // 90)

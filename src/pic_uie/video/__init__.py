@@ -1,1 +1,1 @@
-"""Streams ↔ frames: demux, temporal, pipeline, mux. PyAV (the extra `video`) decodes and encodes."""
+"""Streams ↔ frames: probe, demux, temporal, pipeline, mux. PyAV (the extra `video`) decodes and encodes."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pic_uie.video.demux import Clip, planes, view
+from pic_uie.video.clip import Clip
+from pic_uie.video.demux import planes, view
 from pic_uie.video.library import pyav
 from pic_uie.yuv import Yuv
 

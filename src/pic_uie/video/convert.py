@@ -19,13 +19,15 @@ from pic_uie.errors import VideoError
 from pic_uie.files import DEFAULT_MODE
 from pic_uie.look import MAX_NAME, Look, Source
 from pic_uie.video import kinds, mux
+from pic_uie.video.clip import Clip
 from pic_uie.video.compose import Canvas
-from pic_uie.video.demux import MAX_SAMPLES, Clip, probe
 from pic_uie.video.encode import DEFAULT_CRF, DEFAULT_PRESET, Codec, Encoding
 from pic_uie.video.kinds import AVI, TS, Kind
 from pic_uie.video.library import pyav
+from pic_uie.video.opening import MAX_SAMPLES
 from pic_uie.video.parts import Parts
 from pic_uie.video.pipeline import Range, Treatment, locked, render
+from pic_uie.video.probe import probe
 from pic_uie.video.samples import Ints
 
 _WITH_HIDDEN_FRAMES = frozenset({"vp8", "mpeg4"})  # some packets of these show nothing

@@ -15,7 +15,7 @@ import numpy as np
 from pic_uie.errors import VideoError
 from pic_uie.video import kinds, samples
 from pic_uie.video.boxes import read_layout
-from pic_uie.video.demux import Clip
+from pic_uie.video.clip import Clip
 from pic_uie.video.encode import Segment, read_segment
 from pic_uie.video.kinds import Kind
 from pic_uie.video.library import pyav

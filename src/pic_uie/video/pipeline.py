@@ -24,8 +24,8 @@ from pic_uie.errors import VideoError
 from pic_uie.look import Look
 from pic_uie.statistics import Statistics
 from pic_uie.video import demux
+from pic_uie.video.clip import Clip
 from pic_uie.video.compose import Canvas
-from pic_uie.video.demux import Clip
 from pic_uie.video.encode import Encoding, SegmentWriter
 from pic_uie.video.handover import Stage
 from pic_uie.video.parts import Finished, Parts

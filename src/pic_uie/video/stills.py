@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pic_uie.video import demux
-from pic_uie.video.demux import Clip
+from pic_uie.video.clip import Clip
 from pic_uie.yuv import Yuv
 
 
