@@ -288,7 +288,7 @@ unsigned long long digest(Engine& engine) {
 
 int main(int argc, char** argv) {
     const int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
-    sixteen_bits::rounds(10 * rounds);  // its weights are drawn from the generator's first values: all of them are heard
+    sixteen_bits::rounds(10 * rounds);  // its weights are drawn from the generator's first values: all of them are active
     generator.seed(argc > 2 ? unsigned(std::atoi(argv[2])) : 1u);
     temporal_tests::run(4 * rounds);
     for (const char* const* isa = instruction_sets(); *isa; ++isa) {

@@ -109,7 +109,7 @@ inline void silent_channels() {
         require(f.error == 1.0, "a tone curve beyond 1 does not");
         return floats.channels;
     };
-    require(channels() == 16, "all channels of random weights are heard");
+    require(channels() == 16, "all channels of random weights are active");
     model.silence(3);
     require(channels() == 15, "a channel that is never above zero is left out");
 }
