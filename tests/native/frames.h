@@ -77,7 +77,7 @@ struct Levels {
     }
 };
 
-// To RGB by the definition, the reference executor, and back: no sample may differ by more than two 8-bit levels.
+// To RGB by the definition, the reference executor, and back to whole levels: no sample may differ by more than two of 8 bits.
 inline void compare(const Frame& in, const Frame& out, const Theta& theta, const Model& model, float strength) {
     const Yuv& f = in.yuv;
     const Levels levels(f);
@@ -105,9 +105,9 @@ inline void compare(const Frame& in, const Frame& out, const Theta& theta, const
                                     : (rgb[0][i] - luma_at(i)) / (2 * (1 - kr)) * levels.chroma + levels.chroma_zero;
             }
         const double before = in.get(plane, row, x);
-        const double wanted = std::clamp(before + strength * (sum / count - before), 0.0, highest);
+        const double wanted = std::nearbyint(std::clamp(before + strength * (sum / count - before), 0.0, highest));
         if (std::abs(out.get(plane, row, x) - wanted) > step)
-            std::fprintf(stderr, "plane %d, row %d, column %d of %dx%d: %d, wanted %.2f\n", plane, int(row), int(x), int(f.width),
+            std::fprintf(stderr, "plane %d, row %d, column %d of %dx%d: %d, wanted %.0f\n", plane, int(row), int(x), int(f.width),
                          int(f.height), out.get(plane, row, x), wanted);
         require(std::abs(out.get(plane, row, x) - wanted) <= step, "a frame agrees with the reference on its RGB");
     });

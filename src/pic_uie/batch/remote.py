@@ -19,7 +19,7 @@ from pic_uie.writing import UnwritableError
 
 T = TypeVar("T")
 
-# 46 to 92 seconds of waiting in all: longer than a store takes to recover from a burst, shorter than a person takes to wonder.
+# 46 to 92 seconds of waiting in all: a store recovers from a burst in less, and a person does not wonder yet.
 _ATTEMPTS, _FIRST_WAIT, _LONGEST_WAIT = 9, 0.5, 30.0
 _FIRST_ATTEMPTS = 3  # to reach a store that never answered: a wrong address is likelier than trouble
 _NOT_REACHED = ("EndpointConnectionError", "ConnectTimeoutError", "ClientConnectorError", "NoValidConnectionsError")

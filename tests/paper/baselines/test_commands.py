@@ -94,23 +94,30 @@ def test_what_does_not_fit_is_refused(pictures, weights, capsys, words, code, me
     assert message in capsys.readouterr().err
 
 
-def test_bench_of_one_system(tmp_path, capsys):
+def test_bench_of_one_system_gives_a_dash_with_the_reason(tmp_path, capsys):
     file = tmp_path / "b.json"
-    words = ["bench", "--method", "lite-enhance-net", "--sizes", "256", "--runs", "2", "--threads", "1", "-q"]
-    assert main([*words, "-o", str(file)]) == 0
-    assert "LiteEnhanceNet" in capsys.readouterr().out
+    words = [
+        "bench",
+        "--method",
+        "lite-enhance-net",
+        "--sizes",
+        "256,4k",
+        "--runs",
+        "2",
+        "--threads",
+        "1",
+        "--limit",
+        "1",
+    ]
+    assert main([*words, "-q", "-o", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "LiteEnhanceNet" in out
+    assert "s a run: over the limit" in out
+    assert out.splitlines()[5].endswith("-")
     rows = json.loads(file.read_text())["rows"]
     assert [row["method"] for row in rows] == ["pic-uie", "pic-uie (PyTorch)", "lite-enhance-net"]
     assert rows[2]["sizes"]["256"]["gflops"] == pytest.approx(1.185, abs=5e-4)
     assert rows[2]["sizes"]["256"]["ratio"] > 1.0
-
-
-def test_bench_gives_a_dash_with_the_reason(capsys):
-    words = ["bench", "--method", "lite-enhance-net", "--sizes", "64x64,4k", "--runs", "1", "--limit", "1"]
-    assert main(words) == 0
-    out = capsys.readouterr().out
-    assert "s a run: over the limit" in out
-    assert out.splitlines()[5].endswith("-")
 
 
 @pytest.mark.parametrize(

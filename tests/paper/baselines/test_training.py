@@ -54,10 +54,10 @@ def test_every_system_takes_steps_and_learns(root, dataset, name, monkeypatch):
     state = start(recipe, "cpu", BaselineLesson)
     batch = make_batch(pairs, [0], recipe, 0)
     losses = []
-    for _ in range(3 if BASELINES[name].fixed else 8):
+    while len(losses) < 8 and not (losses and min(losses) < losses[0]):
         torch.manual_seed(0)  # the same noise and dropout in every step
         losses.append(take_step(state.lesson, state, batch, recipe)["total"].item())
-    assert min(losses[1:]) < losses[0]
+    assert min(losses) < losses[0]
 
 
 @pytest.mark.parametrize("name", ["lu2net", "funie-gan", "shallow-uwnet", "puie-net"])
