@@ -100,7 +100,7 @@ def bench(
             row = _forbidden(name, height, width, speed, limit)
             if row is None:
                 plan = Plan(name, height, width, weights, threads, runs, limit, clock)
-                row = _in_fresh_process(plan)
+                row = in_fresh_process(plan)
             if "ms" in row:
                 speed = row["ms"] / (height * width)
             measured[size] = {"gflops": _gflops(name, height, width), **row}
@@ -170,28 +170,36 @@ def _forbidden(name: str, height: int, width: int, speed: float | None, limit: f
     return {"error": f"about {expected:.0f} s a run: over the limit of {limit:.0f} s"} if expected > limit else None
 
 
-def _in_fresh_process(plan: Plan) -> dict[str, Any]:
+def in_fresh_process(plan: Plan) -> dict[str, Any]:
+    """Measures in a process that may take a share of the free memory; what fails there becomes an `error`."""
     context = multiprocessing.get_context("spawn")
+    allowed = _memory_allowed()
     try:
-        with ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_limit_memory) as pool:
+        with ProcessPoolExecutor(1, mp_context=context, initializer=_limit_memory, initargs=(allowed,)) as pool:
             return dict(pool.submit(measure, plan).result())
     except (MemoryError, RuntimeError) as error:  # a process that the system ended is a RuntimeError too
         text = str(error).splitlines()[0] if str(error) else ""
-        is_memory = isinstance(error, MemoryError) or "memory" in text or "terminated" in text
-        return {"error": "out of memory" if is_memory else f"{type(error).__name__}: {text}"}
+        if isinstance(error, MemoryError) or "memory" in text or "terminated" in text:
+            return {"error": f"out of memory: needs more than {allowed / 1e9:.1f} GB" if allowed else "out of memory"}
+        return {"error": f"{type(error).__name__}: {text}"}
 
 
-def _limit_memory() -> None:
-    """Makes an allocation fail rather than the machine."""
+def _memory_allowed() -> int | None:
+    """Returns the bytes that a run may take; None where the system does not say what is free."""
     if not sys.platform.startswith("linux"):
+        return None
+    facts = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    return int(MEMORY_SHARE * int(facts["MemAvailable"].split()[0]) * 1024)
+
+
+def _limit_memory(allowed: int | None) -> None:
+    """Makes an allocation fail rather than the machine."""
+    if allowed is None:
         return
     import resource
 
-    facts = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-    free = int(facts["MemAvailable"].split()[0]) * 1024
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    limit = mapped + int(MEMORY_SHARE * free)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + allowed, mapped + allowed))
 
 
 def _gflops(name: str, height: int, width: int) -> float | None:

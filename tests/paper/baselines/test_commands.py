@@ -1,6 +1,7 @@
 """Every command that takes a method by name."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ torch = pytest.importorskip("torch")
 from PIL import Image  # noqa: E402
 
 from helpers.water import write_pairs  # noqa: E402
+from pic_uie.bench import systems  # noqa: E402
 from pic_uie.cli.main import main  # noqa: E402
 from pic_uie.evaluation import results  # noqa: E402
 from pic_uie.paper.baselines.lite_enhance_net import LiteEnhanceNet  # noqa: E402
@@ -118,6 +120,13 @@ def test_bench_of_one_system_gives_a_dash_with_the_reason(tmp_path, capsys):
     assert [row["method"] for row in rows] == ["pic-uie", "pic-uie (PyTorch)", "lite-enhance-net"]
     assert rows[2]["sizes"]["256"]["gflops"] == pytest.approx(1.185, abs=5e-4)
     assert rows[2]["sizes"]["256"]["ratio"] > 1.0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
+def test_bench_says_what_did_not_fit_into_memory(monkeypatch):
+    monkeypatch.setattr(systems, "_memory_allowed", lambda: 200_000_000)
+    plan = systems.Plan("shallow-uwnet", 1080, 1920, None, threads=1, runs=1, seconds=60.0, clock="wall")
+    assert systems.in_fresh_process(plan) == {"error": "out of memory: needs more than 0.2 GB"}
 
 
 @pytest.mark.parametrize(
