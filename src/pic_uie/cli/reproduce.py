@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     trained.add_argument("--epochs", type=count, metavar="N", help="epochs of every row (default: the recipe's)")
     trained.add_argument("--only", action="append", default=[], metavar="ROW", help="train this row; may be repeated")
-    trained.add_argument("--collect", action="store_true", help="train nothing: report what is finished")
+    trained.add_argument("--collect", action="store_true", help="train nothing: score and report what is finished")
     trained.add_argument(
         "--seeds-from",
         action="append",
@@ -115,7 +115,7 @@ def _trained(arguments: argparse.Namespace, name: str) -> Mapping[str, Any] | No
     from pic_uie.paper.reproduction import report, text
     from pic_uie.paper.reproduction.measure import TestSet
     from pic_uie.paper.reproduction.plan import choose, plan
-    from pic_uie.paper.reproduction.runs import Workshop, collect, run_all
+    from pic_uie.paper.reproduction.runs import Workshop, collect, run_all, score_finished
 
     table = paper.table(name)
     overrides = [*arguments.overrides]
@@ -132,17 +132,19 @@ def _trained(arguments: argparse.Namespace, name: str) -> Mapping[str, Any] | No
     tests = [TestSet("uieb-90", arguments.data, validation)]
     if arguments.lsui:
         tests.append(TestSet("lsui", arguments.lsui, arguments.lsui_list))
-    if not arguments.collect:
-        shop = Workshop(
-            data=arguments.data,
-            list_file=arguments.list,
-            validation=validation,
-            output=arguments.output,
-            tests=tests,
-            depth=table.name == "depth-controls",
-            device=arguments.device,
-            jobs=arguments.jobs or usable_cores(),
-        )
+    shop = Workshop(
+        data=arguments.data,
+        list_file=arguments.list,
+        validation=validation,
+        output=arguments.output,
+        tests=tests,
+        depth=table.name == "depth-controls",
+        device=arguments.device,
+        jobs=arguments.jobs or usable_cores(),
+    )
+    if arguments.collect:
+        score_finished(runs, shop, arguments.seeds_from, _say)
+    else:
         run_all(chosen, shop, _say, lambda: TrainingProgress(None, enabled=True))
     measured = collect(runs, arguments.output, tests, arguments.seeds_from)
     found = report.document(table, runs, measured, [test.column for test in tests])

@@ -1,6 +1,7 @@
 """`pic-uie reproduce`, as a user runs it: train, resume, share, collect."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -79,6 +80,20 @@ def test_rows_may_be_trained_apart_and_tables_share_them(reproduce, tmp_path, ca
     assert rows["depth-noise"]["columns"]["uieb-90"]["psnr"]["ours"] is None
     assert reproduce("depth-controls", tmp_path, "--collect") == 0
     assert "not trained yet: Shuffled between pictures, Spatial random noise" in capsys.readouterr().out
+
+
+def test_what_was_trained_elsewhere_is_scored_when_it_is_collected(reproduce, tmp_path, capsys):
+    assert reproduce("depth-controls", tmp_path / "there", "--only", "no-depth") == 0
+    report = load(tmp_path / "there/depth-controls.json")
+    kept = tmp_path / "here/no-depth"
+    kept.mkdir(parents=True)
+    for name in ("config.yaml", "metrics.csv", "last.safetensors"):
+        shutil.copy(tmp_path / "there/no-depth" / name, kept / name)
+    assert reproduce("depth-controls", tmp_path / "here", "--collect") == 0
+    assert load(tmp_path / "here/depth-controls.json") == report
+    (kept / "metrics.csv").write_text("loss\n1\n")
+    assert reproduce("depth-controls", tmp_path / "here", "--collect") == 1
+    assert "is not the curve of a training" in capsys.readouterr().err
 
 
 def test_an_interrupted_table_goes_on_to_the_same_weights(reproduce, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pic_uie import typed_yaml
-from pic_uie.errors import ConfigError
+from pic_uie.errors import ConfigError, DataError
 from pic_uie.evaluation import results
 from pic_uie.evaluation.compare import compare
 from pic_uie.evaluation.results import Result
@@ -99,6 +100,45 @@ def run_all(
             say(f"  {test.column}: " + ", ".join(f"{metric} {summary.mean:.4f}" for metric, summary in means.items()))
         if shop.depth:
             correlations.measure(folder, validation)
+
+
+def score_finished(
+    runs: Sequence[PlannedRun],
+    shop: Workshop,
+    seeds: Sequence[Path] = (),
+    say: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Scores the runs that were trained to their end elsewhere: recipe, curve and final weights are all that it takes.
+
+    Raises:
+        DataError: A curve is damaged, or pictures are missing or unreadable.
+    """
+    held_out: dict[int, Pairs] = {}
+    for run in runs:
+        for folder in (place / run.config for place in (shop.output, *seeds)):
+            if not (folder / correlations.WEIGHTS).is_file() or not _is_finished(folder, run.recipe.optimization.epochs):
+                continue
+            if not all((folder / f"{test.file}.json").is_file() for test in shop.tests):
+                say(f"scoring {folder}")
+                for test in shop.tests:
+                    measure(folder, run.config, test, shop.jobs)
+            if shop.depth and not (folder / correlations.FILE).is_file():
+                size = run.recipe.size
+                if size not in held_out:
+                    names = split_stems(shop.data, shop.list_file, shop.validation)[1]
+                    held_out[size] = load_pairs(shop.data, names, size, with_depth=True)
+                correlations.measure(folder, held_out[size])
+
+
+def _is_finished(folder: Path, epochs: int) -> bool:
+    curve = folder / "metrics.csv"
+    if not curve.is_file():
+        return False
+    try:
+        with open(curve, newline="", encoding="utf-8") as rows:
+            return any(int(float(row["epoch"])) == epochs for row in csv.DictReader(rows))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{curve} is not the curve of a training: {type(error).__name__} {error}") from error
 
 
 def collect(
