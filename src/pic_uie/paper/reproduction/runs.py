@@ -116,7 +116,8 @@ def score_finished(
     held_out: dict[int, Pairs] = {}
     for run in runs:
         for folder in (place / run.config for place in (shop.output, *seeds)):
-            if not (folder / correlations.WEIGHTS).is_file() or not _is_finished(folder, run.recipe.optimization.epochs):
+            epochs = run.recipe.optimization.epochs
+            if not (folder / correlations.WEIGHTS).is_file() or not _is_finished(folder, epochs):
                 continue
             if not all((folder / f"{test.file}.json").is_file() for test in shop.tests):
                 say(f"scoring {folder}")
