@@ -90,7 +90,7 @@ def score(enhancer: Enhancer, pairs: dict[str, list], sources: list) -> Scores:
     harm = {kind: float(np.mean(changes(enhancer, pictures()))) for kind, (pictures, _) in KINDS.items()}
     harm["white sheet"] = changes(enhancer, one_colour(WHITE))[0]
     outs = (enhancer.execute(s, enhancer.predict(s), out=s.empty_like()) for s in sources)
-    course = jitter([rgb((out.y, out.cb, out.cr)) for out in outs]) if sources else ()
+    course = jitter([rgb(out) for out in outs]) if sources else ()
     return Scores(quality, harm, dict(zip(("L", "b"), course, strict=False)))
 
 

@@ -46,11 +46,15 @@ class Predictor(nn.Module):
 
     def read(self, thumbnail: Tensor, features: Tensor) -> Theta:
         """Reads θ off the body's features (B, w, s/8, s/8) and the thumbnail's statistics."""
+        return self.finish(features, rgb_statistics(thumbnail))
+
+    def finish(self, features: Tensor, statistics: Tensor) -> Theta:
+        """The linear end: θ from features (B, w, s/8, s/8) and statistics (B, 6)."""
         descriptor = features.mean(dim=(2, 3))  # (B, w)
         if self.config.statistics == "projected":
-            descriptor = descriptor + self.statistics(rgb_statistics(thumbnail))
+            descriptor = descriptor + self.statistics(statistics)
         elif self.config.statistics == "concatenated":
-            descriptor = torch.cat([descriptor, rgb_statistics(thumbnail)], dim=1)
+            descriptor = torch.cat([descriptor, statistics], dim=1)
         theta: Theta = self.heads(features, descriptor)
         return theta
 

@@ -177,6 +177,32 @@ class Teaching:
 
 
 @dataclass(frozen=True)
+class Settling:
+    """What the result gets after the last epoch (`training/settling.py`).
+
+    Attributes:
+        steps: Of Adam; 0: none.
+        learning_rate: Of the first step; it falls to 0.
+        weight: Of the identity samples; pictures that keep their results have 1.
+        samples: How many identity samples are made.
+        kinds: Of those, how many of which kind.
+    """
+
+    steps: int = 0
+    learning_rate: float = 3e-4
+    weight: float = 1.0
+    samples: int = 320
+    kinds: UntouchedKinds = field(default_factory=UntouchedKinds)
+
+    def __post_init__(self) -> None:
+        """Refuses impossible values."""
+        _require(self.steps >= 0, "settling.steps must be >= 0", self.steps)
+        _require(0.0 < self.learning_rate < math.inf, "settling.learning_rate must be > 0", self.learning_rate)
+        _require(0.0 <= self.weight < math.inf, "settling.weight must be >= 0 and finite", self.weight)
+        _require(self.samples >= 1, "settling.samples must be >= 1", self.samples)
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A whole training run.
 
@@ -191,6 +217,7 @@ class Recipe:
         start: Weights file to start from; without it from random values.
         start_share: Share of the starting weights in the result, which is the mean of both in weight space: what they
             could do and the run unlearns is lost only in part.
+        settling: A short last part that brings identity samples back while pictures keep their results.
         size: Side of the training pictures.
         depth_target: The depth map of the picture itself, of another one, or random noise (the paper's controls).
         validate_every: Epochs between two validations.
@@ -206,6 +233,7 @@ class Recipe:
     teaching: Teaching = field(default_factory=Teaching)
     start: str | None = None
     start_share: float = 0.0
+    settling: Settling = field(default_factory=Settling)
     size: int = 256
     depth_target: DepthTarget = "aligned"
     validate_every: int = 5
@@ -223,6 +251,8 @@ class Recipe:
         _require(0.0 <= self.start_share < 1.0, "start_share must be in [0, 1)", self.start_share)
         if self.start_share > 0.0 and self.start is None:
             raise ConfigError("start_share needs the weights to start from: give start")
+        if self.settling.steps and (self.method != OURS or self.model.output != "corrections"):
+            raise ConfigError("settling moves the heads of corrections, which this model does not have: leave it out")
         _require(self.validate_every >= 1, "validate_every must be >= 1", self.validate_every)
         _require(0 <= self.seed < 2**32, "seed must be in [0, 2^32)", self.seed)
 

@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from pic_uie.errors import ConfigError, DataError, DivergedError
+from pic_uie.model import PicUie
 from pic_uie.training.augmentation import epoch_order, make_batch
 from pic_uie.training.checkpoint import TrainingState
 from pic_uie.training.config import Recipe
@@ -21,6 +23,7 @@ from pic_uie.training.lesson import MakeLesson, OwnLesson
 from pic_uie.training.memory import keep_freed_memory
 from pic_uie.training.pairs import Pairs
 from pic_uie.training.run_folder import RunFolder, ingredients
+from pic_uie.training.settling import settle
 from pic_uie.training.step import (
     DIVERGED_REMEDY,
     blend,
@@ -65,7 +68,7 @@ def train(
         make_lesson: What is trained, and by which objective.
 
     Returns:
-        The averaged model, nearer to its start by `recipe.start_share`.
+        The averaged model, nearer to its start by `recipe.start_share`, and settled where `recipe.settling` says so.
     """
     keep_freed_memory()
     rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
@@ -87,6 +90,7 @@ def train(
         folder, recipe, ingredients(recipe, pairs, validation, real) | state.lesson.ingredients, chief=rank == 0
     )
     run.resume(state)
+    finished: nn.Module | None = None
     lesson: nn.Module = DistributedDataParallel(state.lesson) if world > 1 else state.lesson
     while state.epoch < recipe.optimization.epochs:
         began = time.perf_counter()
@@ -109,6 +113,8 @@ def train(
             raise DivergedError(f"the loss is not finite in epoch {state.epoch}: {DIVERGED_REMEDY}")
         is_last = state.epoch == recipe.optimization.epochs
         result = blend(state.average, beginning, recipe.start_share)
+        if is_last:
+            result = finished = _settled(result, recipe, pairs, real)
         if validation and rank == 0 and (state.epoch % recipe.validate_every == 0 or is_last):
             quality = validate(result, validation)
             row |= {key: value for key, value in quality._asdict().items() if not math.isnan(value)}
@@ -116,7 +122,14 @@ def train(
         row["seconds"] = time.perf_counter() - began
         run.finish_epoch(state, result, row)
         on_epoch(row)
-    return blend(state.average, beginning, recipe.start_share)
+    return finished or _settled(blend(state.average, beginning, recipe.start_share), recipe, pairs, real)
+
+
+def _settled(model: nn.Module, recipe: Recipe, pairs: Pairs, real: Answered | None) -> nn.Module:
+    if not recipe.settling.steps or not isinstance(model, PicUie):
+        return model
+    inputs = pairs.inputs if real is None else np.concatenate([pairs.inputs, real.pictures.inputs])
+    return settle(model, inputs, pairs.targets, recipe.settling, recipe.seed)
 
 
 def start(recipe: Recipe, device: str = "cpu", make_lesson: MakeLesson = OwnLesson) -> TrainingState:

@@ -1,0 +1,114 @@
+"""After the last epoch: what must not change is brought back to itself, while pictures keep what they became.
+
+Identity samples among the pairs pull on every weight and cost the pairs. Here only the linear end of the predictor
+moves, and every picture holds it where it was: a white sheet lies so far from all pictures that little else follows.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pic_uie.model import PicUie
+from pic_uie.model.predictor import make_thumbnail, rgb_statistics
+from pic_uie.model.theta import Theta
+from pic_uie.training.config import Settling
+from pic_uie.training.untouched import untouched
+from pic_uie.weights.layout import global_heads
+
+SIDE = 48  # of the pictures that are compared: global corrections need no more
+BATCH = 24
+CHUNK = 16
+MOST_PICTURES = 1024
+Bytes = NDArray[np.uint8]
+
+
+def settle(
+    model: PicUie,
+    inputs: Bytes,
+    references: Bytes,
+    settling: Settling,
+    seed: int,
+    on_step: Callable[[int, int], None] = lambda step, steps: None,
+) -> PicUie:
+    """Returns a copy of the model that leaves identity samples alone and does to the inputs what the model does.
+
+    Args:
+        model: What was trained.
+        inputs: Pictures whose results are kept, (N, S, S, 3).
+        references: What identity samples are made of, (M, S, S, 3).
+        settling: How far, and on which samples.
+        seed: Of samples and order.
+        on_step: Called with (steps done, steps in all).
+    """
+    settled = copy.deepcopy(model).eval()
+    device = next(settled.parameters()).device
+    rng = np.random.default_rng((seed, len(inputs), len(references)))
+    few = rng.permutation(len(inputs))[:MOST_PICTURES]
+    kept = _Looked(settled, (_tensor(inputs[i]) for i in few), device)
+    drawn = (_tensor(references[rng.integers(len(references))]) for _ in range(settling.samples))
+    same = _Looked(settled, (untouched(reference, settling.kinds, rng)[0] for reference in drawn), device)
+    kept.wanted = kept.enhance_all(settled)
+    same.wanted = same.small
+
+    optimizer = torch.optim.Adam(_linear_end(settled), lr=settling.learning_rate)
+    for step in range(settling.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = settling.learning_rate * (1.0 - step / settling.steps)
+        loss = kept.distance(settled, rng) + settling.weight * same.distance(settled, rng)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        on_step(step + 1, settling.steps)
+    return settled.train(model.training)
+
+
+class _Looked:
+    """Pictures that the body has looked at once: it does not move."""
+
+    wanted: Tensor  # (N, 3, SIDE, SIDE)
+
+    @torch.no_grad()
+    def __init__(self, model: PicUie, pictures: Iterator[Tensor], device: torch.device) -> None:
+        features, statistics, small = [], [], []
+        while chunk := list(islice(pictures, CHUNK)):
+            rgb = torch.stack(chunk).to(device)
+            thumbnail = make_thumbnail(rgb, model.config.thumbnail)
+            features.append(model.predictor.body(model.predictor.view(thumbnail)))
+            statistics.append(rgb_statistics(thumbnail))
+            small.append(F.interpolate(rgb, (SIDE, SIDE), mode="area"))
+        self.features, self.statistics, self.small = torch.cat(features), torch.cat(statistics), torch.cat(small)
+
+    def enhance(self, model: PicUie, chosen: Tensor) -> Tensor:
+        """The small pictures of some places, enhanced: (B, 3, SIDE, SIDE)."""
+        theta: Theta = model.predictor.finish(self.features[chosen], self.statistics[chosen])
+        enhanced: Tensor = model.executor(self.small[chosen], theta)
+        return enhanced
+
+    @torch.no_grad()
+    def enhance_all(self, model: PicUie) -> Tensor:
+        """All of them, enhanced: (N, 3, SIDE, SIDE)."""
+        starts = range(0, len(self.small), CHUNK)
+        return torch.cat([self.enhance(model, torch.arange(i, min(i + CHUNK, len(self.small)))) for i in starts])
+
+    def distance(self, model: PicUie, rng: np.random.Generator) -> Tensor:
+        """Mean squared error of a random batch."""
+        chosen = torch.from_numpy(rng.integers(len(self.small), size=BATCH))
+        return F.mse_loss(self.enhance(model, chosen), self.wanted[chosen])
+
+
+def _linear_end(model: PicUie) -> list[torch.nn.Parameter]:
+    heads = [model.predictor.heads[name] for name in global_heads(model.config)]
+    projection = [model.predictor.statistics] if model.config.statistics == "projected" else []
+    return [parameter for part in (*heads, *projection) for parameter in part.parameters()]
+
+
+def _tensor(picture: Bytes) -> Tensor:
+    return torch.from_numpy(picture).permute(2, 0, 1).float().div(255.0)
