@@ -45,7 +45,7 @@ types: .venv/installed-test
 
 pytest: .venv/installed-test
 	@echo "== pytest, with coverage ($(BIN)/coverage report lists it by file)"
-	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=
+	$(BIN)/pytest -n 3 --dist worksteal --cov --cov-report=
 
 # What mypy knows of the native modules, as nanobind sees them; a test compares.
 stubs: .venv/installed-test
