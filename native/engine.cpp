@@ -12,6 +12,7 @@
 #include "jobs.h"
 #include "predictor.h"
 #include "prepare.h"
+#include "workspace.h"
 
 namespace pic_uie {
 namespace {
@@ -19,36 +20,6 @@ namespace {
 #define PIC_UIE_VARIANT(set) {#set, &set::kernels},
 constexpr Variant<Kernels> VARIANTS[] = {PIC_UIE_EACH_INSTRUCTION_SET(PIC_UIE_VARIANT)};
 #undef PIC_UIE_VARIANT
-
-// Everything a call needs beyond its arguments.
-struct Workspace {
-    explicit Workspace(const Predictor& predictor)
-        : predictor_buffers(predictor),
-          field(3 * size_t(predictor.side()) * size_t(predictor.side())),
-          lut(2 * size_t(predictor.grid) * size_t(predictor.grid)) {}
-
-    PredictorBuffers predictor_buffers;
-    std::vector<float> field, lut;
-    float tone[constants::TONE_INCREMENTS + 1], affine[12], covariance[13];
-    Prepared prepared = {};
-    Buffer z, scratch;
-    std::vector<Sums> sums;
-
-    CorrectionsOut predicted(int side) {
-        const int64_t samples = int64_t(side) * side;
-        return {field.data(), field.data() + samples, field.data() + 2 * samples, tone, lut.data(), affine, covariance};
-    }
-    Corrections corrections(int side, int grid) {
-        const CorrectionsOut p = predicted(side);
-        Corrections theta = {p.t,        p.v,  p.a, side, side, tone, constants::TONE_INCREMENTS + 1,
-                             lut.data(), grid, {},  {},   {},   {},   covariance[12]};
-        std::copy_n(affine, 9, theta.matrix);
-        std::copy_n(affine + 9, 3, theta.bias);
-        std::copy_n(covariance, 3, theta.mean);
-        std::copy_n(covariance + 3, 9, theta.recolor);
-        return theta;
-    }
-};
 
 void first_pass(const Kernels& kernels, const Job& job, int64_t unit, float* scratch) {
     kernels.first_pass(job, unit, scratch);
@@ -69,52 +40,15 @@ struct Engine::Parts {
     const Kernels& kernels;
     Predictor predictor;
     RefinerWeights refiner;
-    float beta, gamma;
     Pool pool;
-    Mutex mutex;
-    std::vector<std::unique_ptr<Workspace>> idle;
+    Workspaces workspaces;
 
     Parts(const Parameters& parameters, int threads, const Kernels& chosen)
         : kernels(chosen),
           predictor(parameters, chosen),
           refiner(parameters),
-          beta(parameters.beta),
-          gamma(parameters.gamma),
-          pool(threads) {}
-
-    // A workspace for the length of a call, and back to the others after it.
-    class Borrowed {
-      public:
-        explicit Borrowed(Parts& owner) : owner_(owner), workspace_(owner.take()) {}
-        ~Borrowed() {
-            Guard lock(owner_.mutex);
-            owner_.idle.push_back(std::move(workspace_));  // never allocates: `take` made room
-        }
-        Borrowed(const Borrowed&) = delete;
-        Borrowed& operator=(const Borrowed&) = delete;
-        Workspace& operator*() { return *workspace_; }
-
-      private:
-        Parts& owner_;
-        std::unique_ptr<Workspace> workspace_;
-    };
-
-    std::unique_ptr<Workspace> take() {
-        {
-            Guard lock(mutex);
-            if (!idle.empty()) {
-                std::unique_ptr<Workspace> workspace = std::move(idle.back());
-                idle.pop_back();
-                return workspace;
-            }
-            idle.reserve(size_t(++workspaces));
-        }
-        auto workspace = std::make_unique<Workspace>(predictor);
-        workspace->prepared.beta = beta;
-        workspace->prepared.gamma = gamma;
-        return workspace;
-    }
-    int workspaces = 0;
+          pool(threads),
+          workspaces(predictor, parameters.beta, parameters.gamma) {}
 
     Error check_samples(const Image& image, int threads) {
         if (depth_of(image) != Depth::f32) return {};
@@ -215,7 +149,7 @@ struct Engine::Parts {
         if (Error error = check_picture(picture)) return error;
         if (Error error = check_memory(out)) return error;
         if (Error error = check_samples(picture, threads)) return error;
-        Borrowed workspace(*this);
+        Workspaces::Borrowed workspace(workspaces);
         pic_uie::predict(predictor, kernels, picture, (*workspace).predictor_buffers, pool, threads, out);
         return {};
     }
@@ -227,7 +161,7 @@ struct Engine::Parts {
         if (Error error = check_picture(picture)) return error;
         if (Error error = check_corrections(theta)) return error;
         if (Error error = check_samples(picture, threads)) return error;
-        Borrowed workspace(*this);
+        Workspaces::Borrowed workspace(workspaces);
         statistics = measure(picture, theta, threads, *workspace);
         return {};
     }
@@ -242,7 +176,7 @@ struct Engine::Parts {
         if (Error error = statistics ? check_statistics(*statistics) : Error()) return error;
         if (Error error = check_samples(picture, threads)) return error;
         if (strength == 0.0f || changes_nothing(theta)) return copy(picture, out, threads), Error();
-        Borrowed workspace(*this);
+        Workspaces::Borrowed workspace(workspaces);
         const Statistics measured = execute(picture, theta, statistics, out, strength, threads, *workspace);
         if (own) *own = measured;
         return {};
@@ -260,7 +194,7 @@ struct Engine::Parts {
         part.height = out.height, part.width = out.width;
         if (Error error = check_samples(picture, threads)) return error;
         if (strength == 0.0f) return copy(part, out, threads), Error();
-        Borrowed workspace(*this);
+        Workspaces::Borrowed workspace(workspaces);
         run_part(part_of(picture, x, y, out, kernels.lanes), theta, &statistics, strength, threads, *workspace);
         return {};
     }
@@ -272,7 +206,7 @@ struct Engine::Parts {
         if (Error error = check_pair(picture, out, strength)) return error;
         if (Error error = check_samples(picture, threads)) return error;
         if (strength == 0.0f) return copy(picture, out, threads), Error();
-        Borrowed borrowed(*this);
+        Workspaces::Borrowed borrowed(workspaces);
         Workspace& workspace = *borrowed;
         const int side = predictor.side();
         pic_uie::predict(predictor, kernels, picture, workspace.predictor_buffers, pool, threads,

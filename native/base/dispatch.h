@@ -4,8 +4,10 @@
 namespace pic_uie {
 
 // Best first; CMakeLists.txt compiles the same ones.
-#if defined(PIC_UIE_ONLY_AVX2)
+#if defined(PIC_UIE_ONLY_avx2)
 #define PIC_UIE_EACH_INSTRUCTION_SET(X) X(avx2)
+#elif defined(PIC_UIE_ONLY_baseline)
+#define PIC_UIE_EACH_INSTRUCTION_SET(X) X(baseline)
 #elif defined(__x86_64__) || defined(_M_X64)
 #define PIC_UIE_EACH_INSTRUCTION_SET(X) X(avx512) X(avx2) X(baseline)
 #elif defined(__aarch64__) || defined(_M_ARM64)
