@@ -14,7 +14,7 @@ from pic_uie import images
 from pic_uie.files import PART_SUFFIX
 
 PIC_UIE = [sys.executable, "-m", "pic_uie"]
-KILLS = int(os.environ.get("PIC_UIE_KILLS", "12"))  # set it to hundreds for a long run
+KILLS = int(os.environ.get("PIC_UIE_KILLS", "20"))  # set it to hundreds for a long run
 PICTURES = 40
 
 

@@ -20,7 +20,7 @@ from pic_uie.batch.process import Settings
 from pic_uie.cli import exit_codes
 
 ray = pytest.importorskip("ray", reason="ray is not installed")
-COUNT = 120
+COUNT = 300
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def survey(tmp_path_factory):
     (root / "in").mkdir()
     for number in range(COUNT):
         (root / "in" / f"{number:03d}.png").write_bytes(saved(reef(24, 32, seed=number), "PNG"))
-    (root / "in/110.png").write_bytes(b"\x89PNG\r\n\x1a\n damaged")
+    (root / "in/150.png").write_bytes(b"\x89PNG\r\n\x1a\n damaged")
     command = [*PIC_UIE, "enhance", "in", "-o", "out", "--weights", "w.safetensors", "-q"]
     assert subprocess.run(command, cwd=root, check=False).returncode == exit_codes.FAILED
     return root
@@ -74,11 +74,11 @@ def test_bucket_to_bucket_with_a_damaged_picture_and_one_that_kills_its_worker(c
         s3.pipe_file(f"survey-in/raw/{name}", (survey / "in" / name).read_bytes())
     engine, how = settings(survey)
     jobs = archive.stream(["s3://survey-in/raw"], "s3://survey-out/better")
-    outcomes = list(on_ray.run(jobs, engine, how, stop=threading.Event(), chunk=2, enhance=deadly))
+    outcomes = list(on_ray.run(jobs, engine, how, stop=threading.Event(), chunk=4, enhance=deadly))
     by_name = {outcome.input.rpartition("/")[2]: outcome for outcome in outcomes}
     assert len(outcomes) == len(by_name) == COUNT
     failed = {name: outcome.error for name, outcome in by_name.items() if outcome.status == "failed"}
-    assert set(failed) == {"077.png", "110.png"}
+    assert set(failed) == {"077.png", "150.png"}
     assert "its worker process died twice on this picture alone" in failed["077.png"]
     assert {outcome.status for name, outcome in by_name.items() if name not in failed} == {"done"}
     found = contents("survey-out/better")
@@ -123,7 +123,7 @@ def test_the_command_on_a_disk_gives_the_same_bytes(cluster, survey, expected, t
     assert enhance("in", "-o", out, "--on", "ray", "--report", tmp_path / "r.jsonl") == exit_codes.FAILED
     assert {name: (out / name).read_bytes() for name in tree(out)} == expected
     errors = capsys.readouterr().err
-    assert "in/110.png: damaged PNG" in errors
+    assert "in/150.png: damaged PNG" in errors
     assert f"{COUNT - 1} enhanced, 1 failed" in errors
     assert '"input": "in/000.png"' in (tmp_path / "r.jsonl").read_text()
 
