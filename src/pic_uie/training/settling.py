@@ -7,7 +7,7 @@ moves, and every picture holds it where it was: a white sheet lies so far from a
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
@@ -36,7 +36,6 @@ def settle(
     references: Bytes,
     settling: Settling,
     seed: int,
-    on_step: Callable[[int, int], None] = lambda step, steps: None,
 ) -> PicUie:
     """Returns a copy of the model that leaves identity samples alone and does to the inputs what the model does.
 
@@ -46,7 +45,6 @@ def settle(
         references: What identity samples are made of, (M, S, S, 3).
         settling: How far, and on which samples.
         seed: Of samples and order.
-        on_step: Called with (steps done, steps in all).
     """
     settled = copy.deepcopy(model).eval()
     device = next(settled.parameters()).device
@@ -66,7 +64,6 @@ def settle(
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        on_step(step + 1, settling.steps)
     return settled.train(model.training)
 
 
