@@ -74,8 +74,8 @@ def hostile() -> list[bytes]:
             png, _chunk(b"zTXt", b"Raw profile type exif\0\0" + zlib.compress(b"\nexif\n 9\n" + b"4" * 10**7))
         ),
         jpeg[:2] + b"\xff" * 4_000_000 + jpeg[2:],
-        jpeg[:2] + b"\xff\xe5\x00\x02" * 400_000 + jpeg[2:],
-        jpeg[:2] + b"\xff\xfe\x00\x03x" * 200_000 + jpeg[2:],
+        jpeg[:2] + b"\xff\xe5\x00\x02" * 150_000 + jpeg[2:],
+        jpeg[:2] + b"\xff\xfe\x00\x03x" * 100_000 + jpeg[2:],
         jpeg[:-2] + b"\xff\x00\xff\xd0" * 1_000_000 + b"\xff\xd9",
         jpeg + b"\0" * 2_000_000,
         _with_exif(jpeg, b"II*\0\x08\0\0\0" + struct.pack("<H", 1) + counts + bytes(4) + bytes(40_000)),
@@ -86,8 +86,8 @@ def hostile() -> list[bytes]:
         _behind_header(png, _chunk(b"eXIf", b"II*\0\x08\0\0\0" + tables + bytes(1_000_000))),
         b"II*\0\x08\0\0\0" + chain + bytes(800_000),
         tiff[:4] + struct.pack("<I", len(tiff)) + tiff[8:] + tables + bytes(1_000_000),
-        b"GIF89a\x08\0\x08\0\0\0\0" + b"\x21\xfe\x01x\0" * 300_000 + b";",
-        b"\0\0\0\x1cftypavif\0\0\0\0avifmif1" + bytes(4) + b"\0\0\0\x08free" * 300_000,
+        b"GIF89a\x08\0\x08\0\0\0\0" + b"\x21\xfe\x01x\0" * 100_000 + b";",
+        b"\0\0\0\x1cftypavif\0\0\0\0avifmif1" + bytes(4) + b"\0\0\0\x08free" * 150_000,
     ]
 
 

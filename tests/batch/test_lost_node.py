@@ -23,10 +23,16 @@ def cluster():
     """The cluster, and the machine that will be lost."""
     from ray.cluster_utils import Cluster
 
+    soon = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_timeout_ms": 2000}
     cluster = Cluster(
         initialize_head=True,
         connect=True,
-        head_node_args={"num_cpus": 1, "include_dashboard": False, "object_store_memory": 100 << 20},
+        head_node_args={
+            "num_cpus": 1,
+            "include_dashboard": False,
+            "object_store_memory": 100 << 20,
+            "_system_config": soon,  # Ray's own patience is half a minute
+        },
     )
     node = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
     cluster.wait_for_nodes()

@@ -20,6 +20,7 @@ class FaultyProxy:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # or a body waits 40 ms for the word that its head has come
 
             def answer(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

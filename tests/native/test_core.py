@@ -10,7 +10,7 @@ import pytest
 from pic_uie.enhancer import instruction_sets
 
 SHORT = "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1 -g1", "-DPIC_UIE_KERNEL_OPTIMISATION=-O1"
-SANITIZERS = {"address,undefined": {"ASAN_OPTIONS": "detect_leaks=0"}, "thread": {}}
+UNITY = "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0"  # the package itself compiles each file alone
 CLANG = next((name for name in ("clang++", *(f"clang++-{n}" for n in range(22, 13, -1))) if shutil.which(name)), None)
 ROUNDS = {"native_tests": 20, "training_tests": 6}
 
@@ -21,7 +21,7 @@ def build(root, name, *options, target="all"):
     cmake = tool("cmake")
     if cmake is None:
         pytest.skip("cmake is not installed: pip install cmake")
-    run([cmake, "-S", str(root / "tests" / "native"), "-B", str(folder), "-DPIC_UIE_WERROR=ON", *options])
+    run([cmake, "-S", str(root / "tests" / "native"), "-B", str(folder), "-DPIC_UIE_WERROR=ON", *UNITY, *options])
     run([cmake, "--build", str(folder), "--target", target, "--parallel", "2"])
     return folder
 
@@ -53,20 +53,27 @@ def can_sanitize(compiler, sanitizer, folder):
     )
 
 
-@pytest.mark.parametrize("sanitizer", SANITIZERS)
-@pytest.mark.parametrize("compiler", ["g++", "clang++"])
-def test_under_sanitizers(compiler, sanitizer, root, tmp_path):
-    found = CLANG if compiler == "clang++" else shutil.which("g++")
-    if found is None:
-        pytest.skip(f"{compiler} is not installed: apt install {'clang' if compiler == 'clang++' else 'g++'}")
-    if not can_sanitize(found, sanitizer, tmp_path):
-        pytest.skip(f"{found} has no {sanitizer} sanitizer: apt install libclang-rt-dev for clang's")
-    options = [f"-DSANITIZE={sanitizer}", f"-DCMAKE_CXX_COMPILER={found}"]
-    every_set = compiler == "g++" and sanitizer != "thread"  # races do not depend on it
-    if not every_set and "avx2" in instruction_sets():
-        options.append("-DPIC_UIE_ONLY=avx2")
-    folder = build(root, f"{compiler}-{sanitizer.replace(',', '-')}", *options, *SHORT)
-    run_tests(folder, divisor=3 if sanitizer == "thread" else 1, **SANITIZERS[sanitizer])
+def sanitized(root, tmp_path, compiler, sanitizer, *options, **running):
+    if compiler is None:
+        pytest.skip("g++ and clang++ are not installed: apt install g++ clang")
+    if not can_sanitize(compiler, sanitizer, tmp_path):
+        pytest.skip(f"{compiler} has no {sanitizer} sanitizer: apt install libclang-rt-dev for clang's")
+    options = f"-DSANITIZE={sanitizer}", f"-DCMAKE_CXX_COMPILER={compiler}", *options, *SHORT
+    folder = build(root, f"{os.path.basename(compiler)}-{sanitizer.replace(',', '-')}", *options)
+    run_tests(folder, **running)
+
+
+def test_every_instruction_set_keeps_to_its_memory(root, tmp_path):
+    sanitized(root, tmp_path, shutil.which("g++") or CLANG, "address", ASAN_OPTIONS="detect_leaks=0")
+
+
+@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
+def test_nothing_is_undefined_and_nothing_races(sanitizer, root, tmp_path):
+    """In one instruction set: what the source says does not depend on it."""
+    one = ["-DPIC_UIE_ONLY=avx2"] if "avx2" in instruction_sets() else []
+    divisor = 3 if sanitizer == "thread" else 1
+    environment = {"ASAN_OPTIONS": "detect_leaks=0"}
+    sanitized(root, tmp_path, CLANG or shutil.which("g++"), sanitizer, *one, divisor=divisor, **environment)
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
@@ -93,11 +100,11 @@ def test_on_windows(root, tmp_path):
     if compiler is None or wine is None:
         pytest.skip("mingw-w64 or wine is not installed: apt install g++-mingw-w64-x86-64-posix wine")
     system = "-DCMAKE_SYSTEM_NAME=Windows", "-DCMAKE_SYSTEM_PROCESSOR=AMD64", "-DCMAKE_EXE_LINKER_FLAGS=-static"
-    folder = build(root, "windows", f"-DCMAKE_CXX_COMPILER={compiler}", *system, "-DCMAKE_BUILD_TYPE=Release")
+    folder = build(root, "windows", f"-DCMAKE_CXX_COMPILER={compiler}", *system, *SHORT)
     quiet = {"WINEDEBUG": "-all", "WINEPREFIX": str(tmp_path / "wine")}
     run_tests(folder, wine, suffix=".exe", **quiet)
     theirs = run([wine, str(folder / "native_tests.exe"), "2", "3", "digest"], **quiet)
-    plain = build(root, "plain", "-DCMAKE_BUILD_TYPE=Release", "-DPIC_UIE_ONLY=baseline", target="native_tests")
+    plain = build(root, "plain", *SHORT, "-DPIC_UIE_ONLY=baseline", target="native_tests")
     ours = run([str(plain / "native_tests"), "2", "3", "digest"])
     baseline = [line for line in ours.splitlines() if line.startswith("baseline digest")]
     assert baseline

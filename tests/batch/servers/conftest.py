@@ -16,7 +16,7 @@ def survey(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     mild_weights(tmp_path / "w.safetensors")
     monkeypatch.setattr(weights, "DEFAULT_PATH", tmp_path / "w.safetensors")
-    monkeypatch.setattr(remote, "_FIRST_WAIT", 0.01)
+    monkeypatch.setattr(remote, "_FIRST_WAIT", 0.04)
     forget_stores()
     for number, name in enumerate(NAMES):
         make(tmp_path / "in" / name, pixels=reef(24, 32, seed=number))
