@@ -97,7 +97,10 @@ def walk(folder):
 
 
 def test_ctrl_c_at_any_moment_of_the_start_is_silent(here):
-    """The signal comes a little after our first line: nothing else of ours is loaded yet, or some, or all of it."""
+    """The signal comes a little after our first line: nothing else of ours is loaded yet, or some, or all of it.
+
+    Before our handler is there the signal itself ends the process: a shell calls that 130 as well.
+    """
     make(here / "a.png")
     script = (
         "import os, signal, sys, threading; from pic_uie.__main__ import start; "
@@ -112,7 +115,7 @@ def test_ctrl_c_at_any_moment_of_the_start_is_silent(here):
         if b"Traceback" in done.stderr and b"pic_uie" not in done.stderr:
             continue  # on a busy machine it came before our first line
         assert b"Traceback" not in done.stderr, milliseconds
-        assert done.returncode in (0, exit_codes.INTERRUPTED), milliseconds
+        assert done.returncode in (0, exit_codes.INTERRUPTED, -signal.SIGINT), milliseconds
         codes.add(done.returncode)
     assert exit_codes.INTERRUPTED in codes
 
