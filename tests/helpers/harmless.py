@@ -36,7 +36,8 @@ KINDS = {
     "dark, 4 stops": (lambda: dark(4), 8.0),
     "dark, 8 stops": (lambda: dark(8), 3.5),
     "good": (good, 8.0),
-    "grey": (lambda: one_colour((0, 0, 0), (60, 60, 60), (128, 128, 128), (200, 200, 200), WHITE), 8.0),
+    "grey": (lambda: one_colour((0, 0, 0), (60, 60, 60), (128, 128, 128), (200, 200, 200), WHITE), 6.0),
+    "white sheet": (lambda: one_colour(WHITE), 5.0),
     "one colour": (lambda: one_colour((200, 40, 40), (240, 220, 180), (90, 60, 120), (40, 140, 60)), 6.0),
     "one colour of water": (lambda: one_colour((10, 60, 120), (20, 120, 110), (0, 90, 160)), 13.0),
 }

@@ -97,7 +97,7 @@ def test_the_asked_share_of_inputs_goes_through_jpeg_and_no_target():
 
 def test_kinds_choose_which_pictures_stay():
     def pictures(**kinds):
-        none = dict.fromkeys(("good", "land", "dark", "plain", "grey"), 0.0)
+        none = dict.fromkeys(("good", "land", "dark", "plain", "grey", "sheet"), 0.0)
         augmentation = Augmentation(untouched=1.0, kinds=UntouchedKinds(**(none | kinds)))
         recipe = Recipe(augmentation=augmentation)
         return torch.cat([make_batch(coordinates(size=64), range(6), recipe, epoch).inputs for epoch in range(20)])
@@ -106,6 +106,9 @@ def test_kinds_choose_which_pictures_stay():
     assert (grey.mean(dim=(2, 3)).amax(dim=1) - grey.mean(dim=(2, 3)).amin(dim=1)).max() < 0.03
     assert 0.4 < (grey.mean(dim=(1, 2, 3)) > 0.7).float().mean() < 0.9  # sheets, and some of the others
     assert (grey == 1.0).all(dim=3).all(dim=2).all(dim=1).sum() >= 5  # nothing but white
+    sheets = pictures(sheet=1.0).mean(dim=(1, 2, 3))
+    assert ((sheets < 0.03) | (sheets > 0.8)).all()
+    assert 0.1 < (sheets < 0.03).float().mean() < 0.4
     assert pictures(dark=2.0).mean(dim=(1, 2, 3)).max() < 0.35
     assert pictures(good=1.0).std(dim=(2, 3)).amax(dim=1).min() > 0.05
     with pytest.raises(ConfigError, match="kinds"):

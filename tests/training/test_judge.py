@@ -46,6 +46,14 @@ def test_every_clause_can_refuse(judge, scores, changes, reason):
     assert reason in text
 
 
+def test_weights_that_harm_are_replaced_by_level_ones_that_do_not(judge, scores):
+    harmful = scores(white_sheet=14.0)
+    assert judge.verdict(harmful, scores()).startswith("replaces A: gain +0.000")
+    assert "A breaks ΔE00 white sheet" in judge.verdict(harmful, scores())
+    assert judge.verdict(harmful, scores(gain=-0.1)).startswith("does not replace A")
+    assert judge.verdict(harmful, scores(white_sheet=6.0)).startswith("does not replace A")
+
+
 def test_what_was_not_judged_is_not_replaced(judge, scores):
     text = judge.verdict(scores(sets=("zero-shot",)), scores(gain=0.2, sets=("zero-shot",)))
     assert text.startswith("does not replace A: gain +0.2")

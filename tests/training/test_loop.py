@@ -266,7 +266,7 @@ def test_the_state_goes_to_the_device_of_the_model(tmp_path, pairs):
 
 
 def test_training_on_synthetic_water_helps(tmp_path):
-    """`pic-uie synth` then `pic-uie train`, about a minute: validation PSNR must rise by several dB."""
+    """`pic-uie synth` then `pic-uie train`: validation PSNR must rise by several dB."""
     data, held_out = tmp_path / "data", tmp_path / "held-out.txt"
     assert main(["synth", "--count", "40", "--size", "176x176", "-o", str(data), "-q"]) == 0
     stems = sorted(path.stem for path in (data / "input").iterdir())

@@ -45,7 +45,7 @@ def test_a_path_that_is_no_text_is_refused(tmp_path):
         load_recipe(make(tmp_path / "configs", "start: 3\n"))
 
 
-@pytest.mark.parametrize("name", ["release", "candidates/real", "candidates/white"])
+@pytest.mark.parametrize("name", ["release", "candidates/before", "candidates/real", "candidates/white"])
 def test_the_recipes_here_find_their_weights_from_any_folder(name, root, tmp_path, monkeypatch):
     for folder, path in ((root, f"configs/{name}.yaml"), (tmp_path, root / f"configs/{name}.yaml")):
         monkeypatch.chdir(folder)

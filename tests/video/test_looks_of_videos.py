@@ -81,7 +81,7 @@ def test_the_look_of_a_video_is_saved_if_it_has_one(card, tmp_path, capsys):
 
 def test_groups_act_under_the_statistics_of_all_of_them(card, tmp_path, enhancer):
     """As for pictures: turning one group down moves nothing else."""
-    groups = {"haze": 0.0, "contrast": 0.3}
+    groups = {"haze": 0.0, "contrast": 0.3, "balance": 0.5}
     treatment = Treatment(groups=tuple(groups.items()), temporal="off")
     output = tmp_path / "out.mp4"
     enhance_video(card / "dive1.mp4", output, enhancer, VideoSettings(treatment=treatment, crf=1))

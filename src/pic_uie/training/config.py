@@ -77,6 +77,7 @@ class UntouchedKinds:
         dark: Either of them, three and a half to nine stops too dark.
         plain: One colour, now and then grey.
         grey: One grey, half of them a white sheet.
+        sheet: A white sheet, one in four times a black one.
     """
 
     good: float = 0.1
@@ -84,6 +85,7 @@ class UntouchedKinds:
     dark: float = 0.2
     plain: float = 0.3
     grey: float = 0.0
+    sheet: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuses shares that choose nothing."""
@@ -189,10 +191,10 @@ class Settling:
     """
 
     steps: int = 0
-    learning_rate: float = 3e-4
-    weight: float = 1.0
-    samples: int = 320
-    kinds: UntouchedKinds = field(default_factory=UntouchedKinds)
+    learning_rate: float = 4e-4
+    weight: float = 0.2
+    samples: int = 96
+    kinds: UntouchedKinds = field(default_factory=lambda: UntouchedKinds(0.0, 0.0, 0.0, 0.0, sheet=1.0))
 
     def __post_init__(self) -> None:
         """Refuses impossible values."""

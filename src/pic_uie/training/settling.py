@@ -19,14 +19,20 @@ from torch import Tensor
 from pic_uie.model import PicUie
 from pic_uie.model.predictor import make_thumbnail, rgb_statistics
 from pic_uie.model.theta import Theta
-from pic_uie.training.config import Settling
-from pic_uie.training.untouched import untouched
+from pic_uie.training.config import Settling, UntouchedKinds
+from pic_uie.training.untouched import LEVEL, untouched
 from pic_uie.weights.layout import global_heads
 
 SIDE = 48  # of the pictures that are compared: global corrections need no more
-BATCH = 24
+BATCH = 32
 CHUNK = 16
 MOST_PICTURES = 1024
+FADED = 0.3  # pale copies, for each picture
+OTHERS = 0.15  # identity samples that keep their results, for each picture
+OTHER_KINDS = UntouchedKinds(good=0.0, land=0.1, dark=0.45, plain=0.45)
+STRUCTURE = 0.3  # what a change of local contrast counts beside a change of the pixels
+WINDOW = 7
+NOISE = 0.0009  # variance of a window in which contrast no longer shows, as in SSIM
 Bytes = NDArray[np.uint8]
 
 
@@ -50,9 +56,8 @@ def settle(
     device = next(settled.parameters()).device
     rng = np.random.default_rng((seed, len(inputs), len(references)))
     few = rng.permutation(len(inputs))[:MOST_PICTURES]
-    kept = _Looked(settled, (_tensor(inputs[i]) for i in few), device)
-    drawn = (_tensor(references[rng.integers(len(references))]) for _ in range(settling.samples))
-    same = _Looked(settled, (untouched(reference, settling.kinds, rng)[0] for reference in drawn), device)
+    kept = _Looked(settled, _kept(inputs, references, few, rng), device)
+    same = _Looked(settled, _made(references, settling.kinds, settling.samples, rng), device)
     kept.wanted = kept.enhance_all(settled)
     same.wanted = same.small
 
@@ -60,11 +65,34 @@ def settle(
     for step in range(settling.steps):
         for group in optimizer.param_groups:
             group["lr"] = settling.learning_rate * (1.0 - step / settling.steps)
-        loss = kept.distance(settled, rng) + settling.weight * same.distance(settled, rng)
+        of_pictures, of_contrast = kept.distances(settled, rng)
+        of_samples, _ = same.distances(settled, rng)
+        loss = of_pictures + STRUCTURE * of_contrast + settling.weight * of_samples
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     return settled.train(model.training)
+
+
+def _kept(inputs: Bytes, references: Bytes, few: NDArray[np.int64], rng: np.random.Generator) -> Iterator[Tensor]:
+    """What keeps its result: pictures, and what is as plain or as dark as identity samples and would follow them."""
+    yield from (_tensor(inputs[i]) for i in few)
+    for i in rng.integers(len(inputs), size=int(FADED * len(few))):
+        yield _faded(_tensor(inputs[i]), rng)
+    yield from _made(references, OTHER_KINDS, int(OTHERS * len(few)), rng)
+
+
+def _made(references: Bytes, kinds: UntouchedKinds, count: int, rng: np.random.Generator) -> Iterator[Tensor]:
+    for _ in range(count):
+        yield untouched(_tensor(references[rng.integers(len(references))]), kinds, rng)[0]
+
+
+def _faded(picture: Tensor, rng: np.random.Generator) -> Tensor:
+    """A picture with little contrast left, at any brightness, nearer to grey."""
+    mean = picture.mean(dim=(1, 2), keepdim=True)
+    tint = (mean / mean.mean().clamp(min=LEVEL)).clamp(0.7, 1.3)
+    veil = 0.3 * mean + 0.7 * rng.uniform(0.25, 0.85) * tint
+    return (veil + rng.uniform(0.1, 0.6) * (picture - mean)).div(LEVEL).round().mul(LEVEL).clamp(0.0, 1.0)
 
 
 class _Looked:
@@ -95,10 +123,19 @@ class _Looked:
         starts = range(0, len(self.small), CHUNK)
         return torch.cat([self.enhance(model, torch.arange(i, min(i + CHUNK, len(self.small)))) for i in starts])
 
-    def distance(self, model: PicUie, rng: np.random.Generator) -> Tensor:
-        """Mean squared error of a random batch."""
+    def distances(self, model: PicUie, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """Mean squared error of a random batch, and that of its local contrast beside the contrast that is there."""
         chosen = torch.from_numpy(rng.integers(len(self.small), size=BATCH))
-        return F.mse_loss(self.enhance(model, chosen), self.wanted[chosen])
+        wanted = self.wanted[chosen]
+        error = self.enhance(model, chosen) - wanted
+        contrast = (error - _local_mean(error)).square() / (
+            _local_mean((wanted - _local_mean(wanted)).square()) + NOISE
+        )
+        return error.square().mean(), contrast.mean()
+
+
+def _local_mean(pictures: Tensor) -> Tensor:
+    return F.avg_pool2d(pictures, WINDOW, stride=1, padding=WINDOW // 2, count_include_pad=False)
 
 
 def _linear_end(model: PicUie) -> list[torch.nn.Parameter]:

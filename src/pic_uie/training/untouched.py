@@ -24,7 +24,7 @@ def untouched(reference: Tensor, kinds: UntouchedKinds, rng: np.random.Generator
     """
     shares = [getattr(kinds, entry.name) for entry in fields(kinds)]
     draw = rng.random() * sum(shares)
-    good, land, dark, plain, _ = accumulate(shares)
+    good, land, dark, plain, grey, _ = accumulate(shares)
     if draw < good:
         return reference, True
     if draw < land:
@@ -33,8 +33,10 @@ def untouched(reference: Tensor, kinds: UntouchedKinds, rng: np.random.Generator
         picture = _dark(_from_land(reference, rng) if rng.random() < 0.5 else reference, rng)
     elif draw < plain:
         picture = _plain(reference.shape, rng)
-    else:
+    elif draw < grey:
         picture = _grey(reference.shape, rng)
+    else:
+        picture = _sheet(reference.shape, rng)
     return picture.div(LEVEL).round().mul(LEVEL).clamp(0.0, 1.0), draw < dark
 
 
@@ -64,15 +66,31 @@ def _plain(shape: torch.Size, rng: np.random.Generator) -> Tensor:
 
 
 def _grey(shape: torch.Size, rng: np.random.Generator) -> Tensor:
-    """One grey; half of them a white sheet, lit from one side by up to a tenth more and hardly tinted."""
+    """One grey, half of them a white sheet."""
     if rng.random() < 0.5:
         plain = torch.full(shape, float(np.clip(rng.uniform(-0.2, 1.2), 0.0, 1.0)))
     else:
-        sheet = 1.0 - 0.2 * rng.random() ** 2 - rng.uniform(0.0, 0.02, 3)
-        light = torch.linspace(1.0, 1.0 - rng.uniform(0.0, 0.1), shape[-1])
-        plain = (torch.tensor(sheet, dtype=torch.float32)[:, None, None] * light).expand(shape)
-        plain = plain if rng.random() < 0.5 else torch.ones(shape)
-    return plain + _noise(shape, rng) if rng.random() < 0.5 else plain
+        plain = _white_sheet(shape, rng, shade=0.2)
+    return _perhaps_noisy(plain, rng)
+
+
+def _sheet(shape: torch.Size, rng: np.random.Generator) -> Tensor:
+    """A white sheet, one in four times a black one."""
+    black = rng.random() < 0.25
+    plain = torch.full(shape, rng.uniform(0.0, 0.02)) if black else _white_sheet(shape, rng, shade=0.1)
+    return _perhaps_noisy(plain, rng)
+
+
+def _white_sheet(shape: torch.Size, rng: np.random.Generator, shade: float) -> Tensor:
+    """Half of them plain white, the others darker by up to `shade`, lit from one side and hardly tinted."""
+    sheet = 1.0 - shade * rng.random() ** 2 - rng.uniform(0.0, 0.02, 3)
+    light = torch.linspace(1.0, 1.0 - rng.uniform(0.0, shade / 2), shape[-1])
+    white = (torch.tensor(sheet, dtype=torch.float32)[:, None, None] * light).expand(shape)
+    return white if rng.random() < 0.5 else torch.ones(shape)
+
+
+def _perhaps_noisy(plain: Tensor, rng: np.random.Generator) -> Tensor:
+    return plain + _noise(plain.shape, rng) if rng.random() < 0.5 else plain
 
 
 def _colour(rng: np.random.Generator) -> Tensor:
