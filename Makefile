@@ -13,9 +13,11 @@
 #   make lock   writes requirements/ anew after a change of pyproject.toml; UPGRADE=--upgrade takes newer versions
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Modules are compiled when they are first imported, which most never are.
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
+PIP := $(INSTALL) --constraint constraints.txt
 # Exactly the files that were locked, by their hashes; what a lock cannot hold comes after it (constraints.txt).
-LOCKED := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement
+LOCKED := $(INSTALL) --no-deps --require-hashes --requirement
 SOURCES := pyproject.toml constraints.txt $(wildcard CMakeLists.txt native/* native/*/*)
 
 .PHONY: demo test lint types pytest stubs wheel wheels wasm page page-packages page-tools format check hooks tidy docs audit lock clean
@@ -45,7 +47,7 @@ types: .venv/installed-test
 
 pytest: .venv/installed-test
 	@echo "== pytest, with coverage ($(BIN)/coverage report lists it by file)"
-	$(BIN)/pytest -n 3 --dist worksteal --cov --cov-report=
+	$(BIN)/pytest -n 4 --dist worksteal --cov --cov-report=
 
 # What mypy knows of the native modules, as nanobind sees them; a test compares.
 stubs: .venv/installed-test

@@ -148,6 +148,9 @@ def test_the_driver_is_killed_and_run_again(cluster, s3, contents, survey, expec
     s3.proxy.fault = hold
     process = subprocess.Popen(command, cwd=survey, env=environment, stderr=subprocess.PIPE)
     assert halfway.wait(120), process.poll()
+    deadline = time.monotonic() + 60
+    while len(contents("survey-out/better")) < 20 and time.monotonic() < deadline:
+        time.sleep(0.1)  # the last of them may still be on its way
     process.kill()
     assert process.wait() == -signal.SIGKILL
     left = contents("survey-out/better")
