@@ -1,20 +1,24 @@
 """Time of one training step, batch 16 at 256x256: ours against the naive loop, interleaved in one run.
 
     python benchmarks/training.py [--steps 8] [--threads 2]
+    python benchmarks/training.py --widths              # the predictor by its width: our body, and torch's convolutions
 
 The naive loop is the model's torch modules as written, `pytorch-msssim` for both structural terms, and glibc's memory
 settings as they come. Each side lives in a process of its own, since memory settings belong to the process.
 """
 
 import argparse
+import math
 import subprocess
 import sys
 import time
+from functools import partial
 
 import torch
 from pytorch_msssim import ms_ssim, ssim
 
 from pic_uie.bench.machine import describe
+from pic_uie.config import ModelConfig
 from pic_uie.model import PicUie
 from pic_uie.training import native
 from pic_uie.training.augmentation import Batch
@@ -120,14 +124,36 @@ def parts(threads: int, repeats: int) -> None:
         print(f"  {name:<26}{1e3 * seconds:8.1f} ms {100 * seconds / whole:5.1f} %")
 
 
+def widths(threads: int, repeats: int = 6) -> None:
+    """Prints the time of the predictor, forward and backward, for one picture, best of several, interleaved."""
+    torch.set_num_threads(threads)
+    keep_freed_memory()
+    thumbnails = torch.rand(4, 3, 256, 256)
+    print("width   our body   torch's")
+    for width in (8, 16, 32, 48, 64, 96, 128, 160):
+        predictor = PicUie(ModelConfig(width=width)).predictor
+        sides = {"ours": partial(native.predict_natively, predictor), "torch": predictor}
+        best = dict.fromkeys(sides, math.inf)
+        for _ in range(repeats):
+            for side, predict in sides.items():
+                began = time.process_time()
+                torch.stack([part.sum() for part in predict(thumbnails)]).sum().backward()
+                best[side] = min(best[side], (time.process_time() - began) / len(thumbnails))
+        print(f"{width:>5}{1e3 * best['ours']:8.1f} ms{1e3 * best['torch']:7.1f} ms")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--widths", action="store_true")
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--serve", choices=SIDES)
     arguments = parser.parse_args()
     if arguments.serve:
         serve(arguments.serve, arguments.threads)
+        return
+    if arguments.widths:
+        widths(arguments.threads)
         return
     print(", ".join(f"{name} {value}" for name, value in describe().items()) + f", torch {torch.__version__}")
     command = [sys.executable, __file__, "--threads", str(arguments.threads), "--serve"]

@@ -20,6 +20,7 @@ def hostile(benchmark_module):
     return benchmark_module("fuzz_corpus").hostile()
 
 
+@pytest.mark.no_cover  # time is measured
 @pytest.mark.parametrize("number", range(20))
 def test_hostile_files_take_little_time_and_memory(hostile, number):
     assert len(hostile) == 20
@@ -106,6 +107,7 @@ def test_a_chain_of_pages_is_walked_no_further_than_the_file_is_long():
         images.read(overlapping)
 
 
+@pytest.mark.no_cover  # time is measured
 @pytest.mark.parametrize("unit", [b"\xff", b"\xff\xe5\x00\x02", b"\xff\xfe\x00\x03x"])
 def test_twice_the_segments_take_about_twice_the_time(unit):
     def seconds(count):

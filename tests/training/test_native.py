@@ -109,7 +109,7 @@ def test_predictor_and_gradients_in_double(config):
         [torch.tensor(picture(seed, config.thumbnail, config.thumbnail), dtype=torch.float64) for seed in range(2)]
     )
     results = []
-    for run in (lambda p, x: p(x), native.predict):
+    for run in (lambda p, x: p(x), native.predict_natively):
         model.zero_grad()
         theta = run(model.predictor, thumbnails)
         sum((part * torch.linspace(-1, 1, part.numel()).view_as(part)).sum() for part in theta).backward()
@@ -127,6 +127,15 @@ def test_predictor_in_single_precision():
     with torch.no_grad():
         for ours, theirs in zip(native.predict(model.predictor, thumbnails), model.predictor(thumbnails), strict=True):
             assert (ours - theirs).abs().max() < 1e-5 * max(1.0, theirs.abs().max().item())
+
+
+@pytest.mark.parametrize("width", [native.WIDEST, native.WIDEST + 1])
+def test_either_way_for_either_width(width):
+    model = PicUie(ModelConfig(width=width, thumbnail=32)).double()
+    thumbnail = torch.tensor(picture(1, 32, 32), dtype=torch.float64)[None]
+    with torch.no_grad():
+        for ours, theirs in zip(native.predict(model.predictor, thumbnail), model.predictor(thumbnail), strict=True):
+            assert (ours - theirs).abs().max() < 1e-11
 
 
 def test_refuses_shapes_that_do_not_belong_together():

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.building import make
 
-CHROMIUM = shutil.which("chromium")
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")  # the former is the same without windows
 TOOLS = ("clang++-22", "wasm-ld-22", "cmake", "make")
 PACKAGES = "cmake make clang-22 lld-22 wasi-libc libc++-22-dev-wasm32 libc++abi-22-dev-wasm32 libclang-rt-22-dev-wasm32"
 
@@ -69,9 +69,9 @@ def plain_host(built):
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright not installed: pip install playwright")
     if CHROMIUM is None:
-        pytest.skip("chromium not installed: apt install chromium")
+        pytest.skip("chromium not installed: apt install chromium-headless-shell")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
 

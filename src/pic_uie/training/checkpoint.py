@@ -101,10 +101,10 @@ def load_state(path: Path, state: TrainingState, recipe: Recipe, ingredients: In
     facts = {name: value for name, value in header.items() if name != "sha256"}
     if header.get("sha256") != _digest(facts, tensors):
         raise WeightsError(f"{path} is damaged: its contents do not match its hash")
-    stored = typed.from_mapping(Recipe, header["recipe"])
-    if stored != recipe:
+    stored, wanted = typed.from_mapping(Recipe, header["recipe"]).in_use, recipe.in_use
+    if stored != wanted:
         raise ConfigError(
-            f"{path} was made by another recipe ({_differences(stored, recipe)}): train to another folder"
+            f"{path} was made by another recipe ({_differences(stored, wanted)}): train to another folder"
         )
     changed = [
         name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
 from pic_uie.config import ModelConfig
@@ -262,6 +262,19 @@ class Recipe:
     def uses_depth(self) -> bool:
         """Whether the run needs depth maps."""
         return self.method == OURS and self.loss.depth > 0.0 and self.model.output == "corrections"
+
+    @property
+    def in_use(self) -> Recipe:
+        """The same with the defaults where a setting has no effect: two such recipes that are equal train alike."""
+        augmentation = self.augmentation
+        if not augmentation.untouched:
+            augmentation = replace(augmentation, kinds=UntouchedKinds())
+        return replace(
+            self,
+            augmentation=augmentation,
+            teaching=self.teaching if self.teaching.share else Teaching(),
+            settling=self.settling if self.settling.steps else Settling(),
+        )
 
 
 def _require(condition: bool, rule: str, seen: object) -> None:

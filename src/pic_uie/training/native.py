@@ -13,6 +13,8 @@ from pic_uie.model.executor import Executor
 from pic_uie.model.predictor import Predictor
 from pic_uie.model.theta import Theta
 
+WIDEST = 64  # body for our kernels: torch's convolutions are faster on wider ones (benchmarks/training.py --widths)
+
 
 def supports(rgb: Tensor) -> bool:
     """Returns whether the kernels can run on this batch (they give no gradient of the picture)."""
@@ -20,7 +22,14 @@ def supports(rgb: Tensor) -> bool:
 
 
 def predict(predictor: Predictor, thumbnail: Tensor) -> Theta:
-    """Does what `predictor(thumbnail)` does, to rounding."""
+    """Does what `predictor(thumbnail)` does, to rounding, whichever way is the faster one."""
+    if predictor.config.width > WIDEST:
+        return predictor(thumbnail)  # type: ignore[no-any-return]
+    return predict_natively(predictor, thumbnail)
+
+
+def predict_natively(predictor: Predictor, thumbnail: Tensor) -> Theta:
+    """The same with the kernels, however wide."""
     packed = torch.cat([parameter.flatten() for parameter in predictor.body.parameters()])
     width = predictor.config.width
     features: Tensor = _Body.apply(predictor.view(thumbnail), packed, width)  # type: ignore[no-untyped-call]

@@ -103,13 +103,13 @@ def test_bench_of_one_system_gives_a_dash_with_the_reason(tmp_path, capsys):
         "--method",
         "lite-enhance-net",
         "--sizes",
-        "256,4k",
+        "256,1080p",
         "--runs",
         "2",
         "--threads",
         "1",
         "--limit",
-        "1",
+        "0.5",
     ]
     assert main([*words, "-q", "-o", str(file)]) == 0
     out = capsys.readouterr().out

@@ -20,9 +20,9 @@ def reproduce(water, root):
     """Runs `pic-uie reproduce` on the small set with a recipe that takes seconds."""
     small = ["size=64", "loss.ms_ssim=0", "optimization.batch=4", "optimization.ema=0.5", "validate_every=9"]
 
-    def command(table, output, *extra, epochs="1", settings=small):
+    def command(table, output, *extra, epochs="1", settings=small, more=()):
         options = ["--data", str(water / "data"), "--validation", str(water / "held-out.txt"), "-o", str(output)]
         options += ["--configs", str(root / "configs"), "--epochs", epochs, "--threads", "1", "--jobs", "1"]
-        return main(["reproduce", table, *settings, *options, *extra])
+        return main(["reproduce", table, *settings, *more, *options, *extra])
 
     return command

@@ -54,6 +54,10 @@ def test_a_table_from_nothing_to_a_verdict(reproduce, water, tmp_path, capsys):
     assert before == {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/*.safetensors")}
     assert load(tmp_path / "matched-capacity.json") == report
 
+    for unused in ("settling.samples=7", "teaching.mixture=0.1", "augmentation.kinds.good=0.9"):  # as other defaults
+        assert reproduce("matched-capacity", tmp_path, more=[unused]) == 0
+        assert reproduce("matched-capacity", tmp_path, "--collect", more=[unused]) == 0
+        assert "epoch 1:" not in capsys.readouterr().err
     assert reproduce("matched-capacity", tmp_path, epochs="2") == 2  # another budget needs another folder
     assert "optimization.epochs: 1 there, 2 here" in capsys.readouterr().err
     assert reproduce("matched-capacity", tmp_path, "--collect", epochs="2") == 2

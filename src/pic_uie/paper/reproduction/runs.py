@@ -166,8 +166,8 @@ def collect(
             present = {column: results.read(path) for column, path in scores.items() if path.is_file()}
             if not present:
                 continue
-            recipe = typed_yaml.load(Recipe, folder / "config.yaml")
-            if replace(recipe, seed=run.recipe.seed) != run.recipe or (place == output and recipe != run.recipe):
+            recipe, wanted = typed_yaml.load(Recipe, folder / "config.yaml").in_use, run.recipe.in_use
+            if replace(recipe, seed=wanted.seed) != wanted or (place == output and recipe != wanted):
                 raise ConfigError(
                     f"{folder} holds a run of another recipe: give the options it was made with, or another -o"
                 )
