@@ -1,5 +1,7 @@
 """The weights in the package and the recipe they came from."""
 
+from pathlib import Path
+
 import numpy as np
 
 from pic_uie import Enhancer, typed_yaml, weights
@@ -22,14 +24,17 @@ def contrast(pixels):
 def test_default_weights_are_the_papers_model_and_named_in_the_model_card(root):
     checked = weights.load()
     assert checked.config == ModelConfig() == typed_yaml.load(Recipe, root / "configs" / "release.yaml").model
-    assert checked.sha256 in (root / "MODEL_CARD.md").read_text(encoding="utf-8")
+    card = (root / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert checked.sha256 in card
+    assert weights.load("bright").sha256 in card
 
 
 def test_every_teacher_of_the_release_is_here_with_its_recipe(root):
     recipe = load_recipe(root / "configs" / "release.yaml")
     assert recipe.start in recipe.teaching.teachers
-    for name in recipe.teaching.teachers:
-        teacher = typed_yaml.load(Recipe, (root / name).with_suffix(".yaml"))
+    assert [Path(name).stem for name in recipe.teaching.teachers] == ["bright", "keeping"]
+    for name, made_by in zip(recipe.teaching.teachers, ("steady", "keeping"), strict=True):
+        teacher = typed_yaml.load(Recipe, root / "configs" / "teachers" / f"{made_by}.yaml")
         assert weights.load(root / name).config == teacher.model == recipe.model
         assert teacher.teaching.share == 0.0
 

@@ -43,7 +43,8 @@ class Enhancer:
     """Holds weights, threads and buffers; safe to share between Python threads.
 
     Args:
-        weights: A weights file, weights that have been read, or None for the ones in the package.
+        weights: A weights file, a name such as "bright" (MODEL_CARD.md), weights that have been read, or None for the
+            default ones.
         threads: How many threads a call may use unless it says otherwise; None for one per core.
         instruction_set: One of `pic_uie.enhancer.instruction_sets()`, or None for the best.
 

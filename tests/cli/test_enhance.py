@@ -38,6 +38,17 @@ def test_the_result_is_the_engine_s_and_names_it(here):
     assert result.getexif()[0x0131] == f"pic-uie {__version__} (weights {engine.weights.short_hash})"
 
 
+def test_other_weights_by_name(here, capsys):
+    make(here / "a.png")
+    assert enhance("a.png", "--weights", "bright", "-q") == 0
+    result = opened((here / "a_enhanced.png").read_bytes())
+    engine = Enhancer("bright")
+    assert np.array_equal(np.asarray(result), engine.enhance(reef()))
+    assert engine.weights.short_hash in result.getexif()[0x0131]
+    assert enhance("a.png", "-o", "b.png", "--weights", "vivid") == exit_codes.FAILED
+    assert "no weights 'vivid': give a file, or a name (allowed: bright)" in capsys.readouterr().err
+
+
 def test_a_folder_is_mirrored_with_names_kept(here):
     for name in ("in/a.png", "in/day 1/ü 海.png", "in/day 1/x/c.png"):
         make(here / name)

@@ -130,3 +130,12 @@ def test_a_failed_save_keeps_the_old_file(saved, monkeypatch):
         weights.save(saved, ModelConfig(), random_parameters(2))
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_weights_of_the_package_by_name():
+    bright = weights.load("bright")
+    assert bright.sha256 != weights.load().sha256
+    assert sum(array.size for array in bright.parameters.values()) == 9486
+    assert weights.load(weights.NAMED["bright"]).sha256 == bright.sha256
+    with pytest.raises(WeightsError, match=r"no weights 'brigt': give a file, or a name \(did you mean 'bright'\?\)"):
+        weights.load("brigt")

@@ -17,7 +17,7 @@ OPTIONAL = {"torch": "training and the model's variants: pip install 'pic-uie[tr
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("--weights", metavar="FILE", help="check this file instead of the default weights")
+    parser.add_argument("--weights", metavar="FILE|NAME", help="check these instead of the default weights")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -30,9 +30,12 @@ class Takes(Protocol):
         """Declares an option."""
 
 
-def add_weights(parser: Takes, what: str = "use these weights instead of those that come with pic-uie") -> None:
+OTHER_WEIGHTS = "use other weights: a file, or 'bright', which lights up dim scenes and black ones too"
+
+
+def add_weights(parser: Takes, what: str = OTHER_WEIGHTS) -> None:
     """Declares --weights."""
-    parser.add_argument("--weights", type=Path, metavar="FILE", help=what)
+    parser.add_argument("--weights", type=Path, metavar="FILE|NAME", help=what)
 
 
 def add_threads(parser: Takes, what: str = "CPU threads (default: all cores)") -> None:

@@ -17,7 +17,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from pic_uie.config import ModelConfig
-from pic_uie.errors import ConfigError, WeightsError
+from pic_uie.errors import ConfigError, WeightsError, did_you_mean
 from pic_uie.files import atomic_write
 from pic_uie.typed import from_mapping
 from pic_uie.weights.layout import parameter_shapes
@@ -26,6 +26,9 @@ FORMAT = "pic-uie-weights-1"
 BASELINE_FORMAT = "pic-uie-baseline-1"  # of the systems that the paper compares with
 HEADER = "pic-uie"
 DEFAULT_PATH = Path(__file__).with_name("pic_uie.safetensors")
+NAMED = {
+    "bright": Path(__file__).with_name("bright.safetensors")
+}  # what may be named instead of a file (MODEL_CARD.md)
 MAX_BYTES = 64 << 20  # the widest model of the paper is 2 MB; anything larger is not ours
 _HEADER_BYTES = 1 << 20
 
@@ -49,10 +52,18 @@ class Weights:
 def load(path: str | Path = DEFAULT_PATH) -> Weights:
     """Reads and checks a weights file.
 
+    Args:
+        path: The file, or one of the names in `NAMED`.
+
     Raises:
         WeightsError: Unreadable, not safetensors, another format, or parameters that are missing, unknown, of the wrong
             shape or type, not finite, or not those that the hash was taken of.
     """
+    path = NAMED.get(str(path), Path(path))
+    if path.name == str(path) and not path.suffix and not os.path.lexists(path):
+        raise WeightsError(
+            f"there are no weights {str(path)!r}: give a file, or a name ({did_you_mean(str(path), NAMED)})"
+        )
     header, tensors = read_file(path, "numpy", FORMAT, MAX_BYTES, "PIC-UIE weights")
     parameters: Parameters = tensors
     try:
