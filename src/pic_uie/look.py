@@ -18,6 +18,7 @@ from pic_uie.errors import CorrectionsError, LookError
 from pic_uie.files import atomic_write, read_at_most
 from pic_uie.statistics import Statistics, pooled
 from pic_uie.strengths import Strengths
+from pic_uie.weights import NAMED, load
 
 if TYPE_CHECKING:
     from pic_uie.enhancer import Enhancer
@@ -228,9 +229,10 @@ def content_digest(theta: Corrections, statistics: Statistics) -> str:
 def refuse_other_weights(look: Look, weights: str, what: str = "the look") -> None:
     """Raises LookError for a look of other weights than those with this SHA-256."""
     if look.weights != weights:
+        own = next((name for name, path in NAMED.items() if load(path).sha256 == look.weights), "FILE")
         raise LookError(
             f"{what} belongs to weights {look.weights[:8]}, these are {weights[:8]}: "
-            "use its own with --weights FILE, or make the look again"
+            f"use its own with --weights {own}, or make the look again"
         )
 
 

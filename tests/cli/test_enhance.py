@@ -45,8 +45,20 @@ def test_other_weights_by_name(here, capsys):
     engine = Enhancer("bright")
     assert np.array_equal(np.asarray(result), engine.enhance(reef()))
     assert engine.weights.short_hash in result.getexif()[0x0131]
-    assert enhance("a.png", "-o", "b.png", "--weights", "vivid") == exit_codes.FAILED
-    assert "no weights 'vivid': give a file, or a name (allowed: bright)" in capsys.readouterr().err
+    for word, remedy in (("vivid", "allowed: bright"), ("Bright", "did you mean 'bright'?"), ("", "allowed: bright")):
+        with pytest.raises(SystemExit, match=str(exit_codes.USAGE)):  # before it is seen that nothing is left to do
+            enhance("a.png", "--weights", word)
+        assert f"no weights {word!r}: give a file, or a name ({remedy})" in capsys.readouterr().err
+
+
+def test_a_file_beside_the_name_needs_its_folder(here):
+    make(here / "a.png")
+    (here / "bright").write_bytes(weights.DEFAULT_PATH.read_bytes())
+    for word, expected in (("./bright", weights.DEFAULT_PATH), ("bright", "bright")):
+        assert enhance("a.png", "--weights", word, "--overwrite", "-q") == 0
+        result = opened((here / "a_enhanced.png").read_bytes())
+        assert np.array_equal(np.asarray(result), Enhancer(expected).enhance(reef()))
+        assert Enhancer(word).weights.sha256 == weights.load(expected).sha256
 
 
 def test_a_folder_is_mirrored_with_names_kept(here):

@@ -52,3 +52,10 @@ def test_the_recipes_here_find_their_weights_from_any_folder(name, root, tmp_pat
         recipe = load_recipe(path)
         assert len(recipe.teaching.teachers) == 2
         assert all(Path(found).is_file() for found in (recipe.start, *recipe.teaching.teachers))
+
+
+def test_part_of_the_kinds_of_a_settling_leaves_the_others_at_their_defaults(tmp_path):
+    (tmp_path / "recipe.yaml").write_text("settling: {steps: 10}\n")
+    kinds = load_recipe(tmp_path / "recipe.yaml", ["settling.kinds.plain=0.1"]).settling.kinds
+    assert (kinds.plain, kinds.sheet) == (0.1, 1.0)
+    assert kinds.good == kinds.land == kinds.dark == kinds.grey == 0.0

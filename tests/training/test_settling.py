@@ -10,12 +10,12 @@ from pic_uie.errors import ConfigError  # noqa: E402
 from pic_uie.model import ModelConfig, PicUie  # noqa: E402
 from pic_uie.synthetic import render_pair  # noqa: E402
 from pic_uie.training import loop  # noqa: E402
-from pic_uie.training.config import LossWeights, Optimization, Recipe, Settling, UntouchedKinds  # noqa: E402
+from pic_uie.training.config import LossWeights, Optimization, Recipe, Settling, SettlingKinds  # noqa: E402
 from pic_uie.training.pairs import Pairs  # noqa: E402
 from pic_uie.training.settling import settle  # noqa: E402
 
 SIZE = 176
-GREYS = UntouchedKinds(good=0, land=0, dark=0, plain=0, grey=1)
+GREYS = SettlingKinds(sheet=0, grey=1)
 SHORT = Settling(steps=40, learning_rate=2e-3, weight=1.0, samples=24)
 
 

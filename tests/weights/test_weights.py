@@ -2,6 +2,7 @@
 
 import os
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,5 +138,7 @@ def test_weights_of_the_package_by_name():
     assert bright.sha256 != weights.load().sha256
     assert sum(array.size for array in bright.parameters.values()) == 9486
     assert weights.load(weights.NAMED["bright"]).sha256 == bright.sha256
+    with pytest.raises(WeightsError, match="cannot read the weights bright"):
+        weights.load(Path("bright"))  # a path is a path
     with pytest.raises(WeightsError, match=r"no weights 'brigt': give a file, or a name \(did you mean 'bright'\?\)"):
         weights.load("brigt")

@@ -167,7 +167,7 @@ def _forbidden(name: str, height: int, width: int, speed: float | None, limit: f
         except ValueError:
             return {"error": f"takes {baselines.find(name).fixed}x{baselines.find(name).fixed} only"}
     expected = (speed or 0.0) * height * width / 1e3
-    return {"error": f"about {expected:.0f} s a run: over the limit of {limit:.0f} s"} if expected > limit else None
+    return {"error": f"about {expected:.0f} s a run: over the limit of {limit:g} s"} if expected > limit else None
 
 
 def in_fresh_process(plan: Plan) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import platform
 import sys
 
 from pic_uie.cli.exit_codes import ENVIRONMENT, OK
+from pic_uie.cli.options import add_weights
 from pic_uie.errors import PicUieError
 
 OPTIONAL = {"torch": "training and the model's variants: pip install 'pic-uie[train]'"}
@@ -17,7 +18,7 @@ OPTIONAL = {"torch": "training and the model's variants: pip install 'pic-uie[tr
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("--weights", metavar="FILE|NAME", help="check these instead of the default weights")
+    add_weights(parser, "check these instead of the default weights")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pic_uie.cli.exit_codes import OK
 from pic_uie.cli.methods import HELP as METHOD_HELP
-from pic_uie.cli.methods import from_path, methods
-from pic_uie.cli.options import LIST, add_overwrite, add_weights, count, list_file
+from pic_uie.cli.methods import from_path, methods, named_path
+from pic_uie.cli.options import LIST, add_overwrite, add_weights, count, list_file, weights_file
 from pic_uie.cli.output import write
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.files import identity
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "results", nargs="*", type=Path, metavar="RESULT.json", help="what `pic-uie evaluate -o` wrote"
     )
     bubbles.add_argument(
-        "--weights", action="append", default=[], type=Path, metavar="FILE", help="the weights behind them"
+        "--weights", action="append", default=[], type=weights_file, metavar="FILE|NAME", help="the weights behind them"
     )
     bubbles.add_argument(
         "--bench", type=Path, metavar="FILE.json", help="what `pic-uie bench -o` wrote: our time at 256"
@@ -230,7 +230,7 @@ def _named(words: list[str], form: str) -> dict[str, Path]:
             raise ConfigError(f"a method is written {form}, got {word!r}")
         if name in named:
             raise ConfigError(f"two methods go by the name {name!r}")
-        named[name] = Path(path)
+        named[name] = named_path(path)
     return named
 
 

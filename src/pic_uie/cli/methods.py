@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pic_uie.evaluation.predictions import Method
 
 OURS = "pic-uie"
-HELP = "weights or a folder of finished pictures; may be repeated (default: the released weights)"
+HELP = "weights (a file, or 'bright') or a folder of finished pictures; may be repeated (default: the released weights)"
 
 
 def methods(words: Sequence[str]) -> list[Method]:
@@ -42,7 +42,14 @@ def method(word: str) -> Method:
     name, separator, path = word.partition("=")
     if not (name and separator and path) or "/" in name:
         raise ConfigError(f"a method is written NAME=PATH, got {word!r}")
-    return from_path(Path(path), name)
+    return from_path(named_path(path), name)
+
+
+def named_path(word: str) -> Path:
+    """Returns the file or folder that a word stands for; a name of weights in the package comes first."""
+    from pic_uie import weights
+
+    return weights.NAMED.get(word, Path(word))
 
 
 def from_path(path: Path, name: str | None = None, system: str | None = None) -> Method:

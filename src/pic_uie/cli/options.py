@@ -30,12 +30,23 @@ class Takes(Protocol):
         """Declares an option."""
 
 
-OTHER_WEIGHTS = "use other weights: a file, or 'bright', which lights up dim scenes and black ones too"
+OTHER_WEIGHTS = "use other weights: a file, or 'bright', which lights up dim scenes and lifts black to grey"
 
 
 def add_weights(parser: Takes, what: str = OTHER_WEIGHTS) -> None:
     """Declares --weights."""
-    parser.add_argument("--weights", type=Path, metavar="FILE|NAME", help=what)
+    parser.add_argument("--weights", type=weights_file, metavar="FILE|NAME", help=what)
+
+
+def weights_file(word: str) -> Path:
+    """Returns the weights file that a word names."""
+    from pic_uie import weights
+    from pic_uie.errors import WeightsError
+
+    try:
+        return weights.find(word)
+    except WeightsError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def add_threads(parser: Takes, what: str = "CPU threads (default: all cores)") -> None:

@@ -95,6 +95,17 @@ class UntouchedKinds:
 
 
 @dataclass(frozen=True)
+class SettlingKinds(UntouchedKinds):
+    """The same of what a settling brings back: sheets, unless something else is asked for."""
+
+    good: float = 0.0
+    land: float = 0.0
+    dark: float = 0.0
+    plain: float = 0.0
+    sheet: float = 1.0
+
+
+@dataclass(frozen=True)
 class Augmentation:
     """What is done to a training pair; geometry is the same for input, target and depth.
 
@@ -194,7 +205,7 @@ class Settling:
     learning_rate: float = 4e-4
     weight: float = 0.2
     samples: int = 96
-    kinds: UntouchedKinds = field(default_factory=lambda: UntouchedKinds(0.0, 0.0, 0.0, 0.0, sheet=1.0))
+    kinds: SettlingKinds = field(default_factory=SettlingKinds)
 
     def __post_init__(self) -> None:
         """Refuses impossible values."""
@@ -265,7 +276,7 @@ class Recipe:
 
     @property
     def in_use(self) -> Recipe:
-        """The same with the defaults where a setting has no effect: two such recipes that are equal train alike."""
+        """The same with the defaults in groups that it does not use: two of them that are equal train alike."""
         augmentation = self.augmentation
         if not augmentation.untouched:
             augmentation = replace(augmentation, kinds=UntouchedKinds())

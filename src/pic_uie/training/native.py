@@ -13,7 +13,7 @@ from pic_uie.model.executor import Executor
 from pic_uie.model.predictor import Predictor
 from pic_uie.model.theta import Theta
 
-WIDEST = 64  # body for our kernels: torch's convolutions are faster on wider ones (benchmarks/training.py --widths)
+WIDEST = 96  # body for our kernels: torch's convolutions are faster on wider ones (benchmarks/training.py --widths)
 
 
 def supports(rgb: Tensor) -> bool:

@@ -26,9 +26,7 @@ FORMAT = "pic-uie-weights-1"
 BASELINE_FORMAT = "pic-uie-baseline-1"  # of the systems that the paper compares with
 HEADER = "pic-uie"
 DEFAULT_PATH = Path(__file__).with_name("pic_uie.safetensors")
-NAMED = {
-    "bright": Path(__file__).with_name("bright.safetensors")
-}  # what may be named instead of a file (MODEL_CARD.md)
+NAMED = {"bright": Path(__file__).with_name("bright.safetensors")}  # MODEL_CARD.md says when to take them
 MAX_BYTES = 64 << 20  # the widest model of the paper is 2 MB; anything larger is not ours
 _HEADER_BYTES = 1 << 20
 
@@ -59,11 +57,7 @@ def load(path: str | Path = DEFAULT_PATH) -> Weights:
         WeightsError: Unreadable, not safetensors, another format, or parameters that are missing, unknown, of the wrong
             shape or type, not finite, or not those that the hash was taken of.
     """
-    path = NAMED.get(str(path), Path(path))
-    if path.name == str(path) and not path.suffix and not os.path.lexists(path):
-        raise WeightsError(
-            f"there are no weights {str(path)!r}: give a file, or a name ({did_you_mean(str(path), NAMED)})"
-        )
+    path = find(path) if isinstance(path, str) else path
     header, tensors = read_file(path, "numpy", FORMAT, MAX_BYTES, "PIC-UIE weights")
     parameters: Parameters = tensors
     try:
@@ -77,6 +71,22 @@ def load(path: str | Path = DEFAULT_PATH) -> Weights:
             f"{path} is damaged: its parameters hash to {sha256}, its header says {header.get('sha256')}"
         )
     return Weights(config, parameters, sha256)
+
+
+def find(word: str) -> Path:
+    """Returns the file of one of the names in `NAMED`, or the path that the word is; `./bright` is never the name.
+
+    Raises:
+        WeightsError: No name, and no path either.
+    """
+    if word in NAMED:
+        return NAMED[word]
+    path = Path(word)
+    if not word or (path.name == word and not path.suffix and not os.path.lexists(path)):
+        raise WeightsError(
+            f"there are no weights {word!r}: give a file, or a name ({did_you_mean(word.lower(), NAMED)})"
+        )
+    return path
 
 
 def read_file(

@@ -109,7 +109,7 @@ def test_bench_of_one_system_gives_a_dash_with_the_reason(tmp_path, capsys):
         "--threads",
         "1",
         "--limit",
-        "0.5",
+        "0.01",
     ]
     assert main([*words, "-q", "-o", str(file)]) == 0
     out = capsys.readouterr().out
@@ -133,7 +133,7 @@ def test_bench_says_what_did_not_fit_into_memory(monkeypatch):
     ("words", "message"),
     [
         (["--method", "nu2nt"], "did you mean 'nu2net'"),
-        (["--all", "--weights", "x"], "name it with --method"),
+        (["--all", "--weights", "x.safetensors"], "name it with --method"),
         (["--all", "--engines", "native"], "leave it out"),
         (["--method", "nu2net", "--limit", "0"], "must be positive"),
         (["--method", "nu2net", "--clock", "cpu", "--threads", "2"], "needs --threads 1"),
