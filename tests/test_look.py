@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers.engines import ENHANCERS, MAXIMUM, pixels
 from helpers.samples import EXTREMES, extreme_corrections, some_look
-from pic_uie import Corrections, Look, Strengths, Yuv
+from pic_uie import Corrections, Enhancer, Look, Strengths, Yuv
 from pic_uie.corrections import ARRAYS, NUMBERS
 from pic_uie.errors import CorrectionsError, LookError
 from pic_uie.look import MAX_BYTES, Source
@@ -199,6 +199,8 @@ def test_other_weights_and_other_shapes_are_refused():
     enhancer = next(iter(ENHANCERS.values()))
     with pytest.raises(LookError, match=r"belongs to weights 01234567, these are .*--weights FILE"):
         enhancer.apply(pixels(0, 8, 8), some_look(0))
+    with pytest.raises(LookError, match="use its own with --weights bright, or make"):
+        enhancer.apply(pixels(0, 8, 8), Enhancer("bright").look(pixels(0, 8, 8)))
     with pytest.raises(ValueError, match="look must be a Look, got Corrections"):
         enhancer.apply(pixels(0, 8, 8), some_look(0).theta)
     with pytest.raises(LookError, match="belongs to weights"):
