@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pic_uie import weights
+from pic_uie.cli import methods
 from pic_uie.cli.main import main
-from pic_uie.cli.methods import method
 
 cv2 = pytest.importorskip("cv2", reason="the evaluate extra is not installed")
 
@@ -257,7 +257,7 @@ def test_an_unwritable_output(case, capsys):
 def test_a_name_of_weights_comes_before_a_folder_and_a_path_is_a_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bright").mkdir()
-    named, folder = method("b=bright"), method("b=./bright")
+    named, folder = methods.method("b=bright"), methods.method("b=./bright")
     assert named.enhance is not None
     assert named.description["weights_sha256"] == weights.load("bright").sha256
     assert (folder.enhance, folder.folder) == (None, Path("bright"))
