@@ -53,11 +53,13 @@ struct Kernels {
     // Gradient of `packed`.
     void (*body_backward)(const BodyShape&, const T* thumbnail, const T* packed, const T* saved,
                           const T* features_gradient, T* packed_gradient);
-    // Eqs. 2-3 and the first line of Eq. 4: z¹ (3, H, W), its mean m (3) and covariance (3, 3; N - 1) in double.
-    void (*correct)(const Shape&, const Inputs<T>&, T* z1, double* mean, double* covariance);
+    // Eqs. 2-3 and the first line of Eq. 4: z¹ (3, H, W), its mean m (3) and covariance (3, 3; N - 1) in double. `refined`
+    // gets Y² before its clip (H, W), which the backward pass would otherwise have to compute again.
+    void (*correct)(const Shape&, const Inputs<T>&, T* z1, T* refined, double* mean, double* covariance);
     // Gradients of `correct`, given those of z¹, m and the covariance.
-    void (*correct_backward)(const Shape&, const Inputs<T>&, const T* z1, const double* mean, const T* z1_gradient,
-                             const double* mean_gradient, const double* covariance_gradient, const Gradients<T>&);
+    void (*correct_backward)(const Shape&, const Inputs<T>&, const T* z1, const T* refined, const double* mean,
+                             const T* z1_gradient, const double* mean_gradient, const double* covariance_gradient,
+                             const Gradients<T>&);
     // The rest of Eq. 4 folded to one affine map, and the inverse colour transform: RGB in [0, 1].
     void (*finish)(std::int64_t pixels, const T* z1, const T* slope, const T* offset, T* rgb);
     // Gradients of `finish`: of z¹ (3, H, W), slope (3, 3), offset (3).

@@ -34,7 +34,7 @@ void moments(std::size_t pixels, const T* z, double* mean, double* covariance) {
 }
 
 template <class T>
-void correct(const Shape& s, const Inputs<T>& in, T* z1, double* mean, double* covariance) {
+void correct(const Shape& s, const Inputs<T>& in, T* z1, T* refined, double* mean, double* covariance) {
     Reader<T> reader(s, in);
     Plane<T> toned(s.height, s.width), raw2(s.height, s.width);
     tone_plane(s, reader, toned);
@@ -44,9 +44,11 @@ void correct(const Shape& s, const Inputs<T>& in, T* z1, double* mean, double* c
     const T* m = in.matrix;
     for (int y = 0; y < s.height; ++y) {
         reader.read(y, r);
-        T* out = z1 + static_cast<std::size_t>(y) * s.width;
+        const std::size_t start = static_cast<std::size_t>(y) * s.width;
+        T *out = z1 + start, *kept = refined + start;
         for (int x = 0; x < s.width; ++x) {
-            const T y2 = clip01(raw2.row(y)[x]);
+            kept[x] = raw2.row(y)[x];
+            const T y2 = clip01(kept[x]);
             const T g = clip01(in.beta_gamma[0] + in.beta_gamma[1] * (1 - r.t[x]));
             const T cb = r.cb[x] + g * (reader.mapped(r, x, 0) - r.cb[x]);
             const T cr = r.cr[x] + g * (reader.mapped(r, x, 1) - r.cr[x]);
@@ -59,12 +61,12 @@ void correct(const Shape& s, const Inputs<T>& in, T* z1, double* mean, double* c
 }
 
 template <class T>
-void correct_backward(const Shape& s, const Inputs<T>& in, const T* z1, const double* mean, const T* z1_gradient,
-                      const double* mean_gradient, const double* covariance_gradient, const Gradients<T>& grad) {
+void correct_backward(const Shape& s, const Inputs<T>& in, const T* z1, const T* refined, const double* mean,
+                      const T* z1_gradient, const double* mean_gradient, const double* covariance_gradient,
+                      const Gradients<T>& grad) {
     Reader<T> reader(s, in);
-    Plane<T> toned(s.height, s.width), raw2(s.height, s.width), d_raw2(s.height, s.width), d_toned(s.height, s.width);
+    Plane<T> toned(s.height, s.width), d_raw2(s.height, s.width), d_toned(s.height, s.width);
     tone_plane(s, reader, toned);
-    refine(toned, in.refiner, raw2);
     std::fill_n(grad.t, s.field_height * s.field_width, T(0));
     std::fill_n(grad.v, s.field_height * s.field_width, T(0));
     std::fill_n(grad.a, s.field_height * s.field_width, T(0));
@@ -91,7 +93,7 @@ void correct_backward(const Shape& s, const Inputs<T>& in, const T* z1, const do
         T row_matrix[9] = {}, row_bias[3] = {}, row_beta = 0, row_gamma = 0;
         for (int x = 0; x < s.width; ++x) {
             const std::size_t at = static_cast<std::size_t>(y) * s.width + x;
-            const T y2 = clip01(raw2.row(y)[x]), murk = 1 - r.t[x];
+            const T raw2 = refined[at], y2 = clip01(raw2), murk = 1 - r.t[x];
             const T raw_gate = beta + gamma * murk, g = clip01(raw_gate);
             const T change_cb = reader.mapped(r, x, 0) - r.cb[x], change_cr = reader.mapped(r, x, 1) - r.cr[x];
             const T z0[3] = {y2, r.cb[x] + g * change_cb, r.cr[x] + g * change_cr};
@@ -108,7 +110,7 @@ void correct_backward(const Shape& s, const Inputs<T>& in, const T* z1, const do
             const T d_y2 = m[0] * d_z1[0] + m[3] * d_z1[1] + m[6] * d_z1[2];
             const T d_cb = m[1] * d_z1[0] + m[4] * d_z1[1] + m[7] * d_z1[2];
             const T d_cr = m[2] * d_z1[0] + m[5] * d_z1[1] + m[8] * d_z1[2];
-            d_raw2.row(y)[x] = d_toned.row(y)[x] = d_y2 * inside01(raw2.row(y)[x]);
+            d_raw2.row(y)[x] = d_toned.row(y)[x] = d_y2 * inside01(raw2);
 
             const T d_gate = (d_cb * change_cb + d_cr * change_cr) * inside01(raw_gate);
             row_beta += d_gate;

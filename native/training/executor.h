@@ -46,35 +46,65 @@ struct Axis {
     }
 };
 
-// One field of θ, sampled row by row, and the way back for its gradient.
+// One field of θ (t, v or a), sampled row by row, and the way back for its gradient.
 template <class T>
 class Field {
   public:
-    Field(const Axis<T>& down, const Axis<T>& across, int width)
-        : rows(down), columns(across), cells(width), line(width) {}
+    Field(const T* field, const Axis<T>& down, const Axis<T>& across, int width)
+        : rows(down), columns(across), cells(width), line(width), above(field, across), below(field, across) {}
 
-    void sample(const T* field, int y, T* out) {
-        const T *top = field + rows.left[y] * cells, *bottom = field + rows.right[y] * cells, w = rows.weight[y];
-        for (int i = 0; i < cells; ++i) line[i] = top[i] + w * (bottom[i] - top[i]);
-        for (std::size_t x = 0; x < columns.left.size(); ++x)
-            out[x] = line[columns.left[x]] + columns.weight[x] * (line[columns.right[x]] - line[columns.left[x]]);
+    void sample(int y, T* out) {
+        above.spread(rows.left[y], cells);
+        below.spread(rows.right[y], cells);
+        const T w = rows.weight[y], *weight = columns.weight.data();
+        const T *top_left = above.left.data(), *top_right = above.right.data();
+        const T *bottom_left = below.left.data(), *bottom_right = below.right.data();
+        const int positions = static_cast<int>(columns.left.size());
+        PIC_UIE_INDEPENDENT
+        for (int x = 0; x < positions; ++x) {
+            const T left = top_left[x] + w * (bottom_left[x] - top_left[x]);
+            const T right = top_right[x] + w * (bottom_right[x] - top_right[x]);
+            out[x] = left + weight[x] * (right - left);
+        }
     }
 
-    void scatter(const T* gradient, int y, T* field) {
+    void scatter(const T* gradient, int y, T* field_gradient) {
         line.clear();
         for (std::size_t x = 0; x < columns.left.size(); ++x) {
             line[columns.left[x]] += (1 - columns.weight[x]) * gradient[x];
             line[columns.right[x]] += columns.weight[x] * gradient[x];
         }
-        T *top = field + rows.left[y] * cells, *bottom = field + rows.right[y] * cells;
+        T *top = field_gradient + rows.left[y] * cells, *bottom = field_gradient + rows.right[y] * cells;
         for (int i = 0; i < cells; ++i) top[i] += (1 - rows.weight[y]) * line[i];
         for (int i = 0; i < cells; ++i) bottom[i] += rows.weight[y] * line[i];
     }
 
   private:
+    // A row of cells as every position across meets it; the same row serves several rows of the picture.
+    struct Spread {
+        Spread(const T* values, const Axis<T>& across)
+            : field(values), axis(across), left(across.left.size()), right(across.left.size()) {}
+
+        void spread(int wanted, int cells) {
+            if (wanted == row) return;
+            row = wanted;
+            const T* cell = field + wanted * cells;
+            for (std::size_t x = 0; x < left.size(); ++x) {
+                left[x] = cell[axis.left[x]];
+                right[x] = cell[axis.right[x]];
+            }
+        }
+
+        const T* const field;
+        const Axis<T>& axis;
+        Buffer<T> left, right;
+        int row = -1;
+    };
+
     const Axis<T>&rows, &columns;
     const int cells;
     Buffer<T> line;
+    Spread above, below;
 };
 
 // A row of the picture with everything before the refiner and the chroma table's four corners.
@@ -110,35 +140,45 @@ class Reader {
           in(inputs),
           rows(shape.field_height, shape.height),
           columns(shape.field_width, shape.width),
-          field(rows, columns, shape.field_width) {}
+          t(inputs.t, rows, columns, shape.field_width),
+          v(inputs.v, rows, columns, shape.field_width),
+          a(inputs.a, rows, columns, shape.field_width) {}
 
     void read(int y, Row<T>& r) {
         const std::size_t pixels = static_cast<std::size_t>(s.height) * s.width;
         const T *red = in.rgb + static_cast<std::size_t>(y) * s.width, *green = red + pixels, *blue = green + pixels;
-        field.sample(in.t, y, r.t.data());
-        field.sample(in.v, y, r.v.data());
-        field.sample(in.a, y, r.a.data());
-        const T intervals = T(s.tones - 1), cells = T(s.grid - 1), limit = T(k::CHROMA_LIMIT);
-        for (int x = 0; x < s.width; ++x) {
+        t.sample(y, r.t.data());
+        v.sample(y, r.v.data());
+        a.sample(y, r.a.data());
+        const int width = s.width, last_interval = s.tones - 2, grid = s.grid;
+        const T intervals = T(s.tones - 1), cells = T(grid - 1), limit = T(k::CHROMA_LIMIT);
+        const T *transmission = r.t.data(), *veil = r.v.data(), *amplification = r.a.data();
+        T *luminance = r.y.data(), *cb = r.cb.data(), *cr = r.cr.data();
+        T *veiled = r.veiled.data(), *gain = r.gain.data(), *raw1 = r.raw1.data();
+        PIC_UIE_INDEPENDENT
+        for (int x = 0; x < width; ++x) {
             const T luma = T(k::LUMA_R) * red[x] + T(k::LUMA_G) * green[x] + T(k::LUMA_B) * blue[x];
-            r.y[x] = luma;
-            r.cb[x] = T(k::CB_SCALE) * (blue[x] - luma);
-            r.cr[x] = T(k::CR_SCALE) * (red[x] - luma);
-            const T murk = 1 - r.t[x];
-            r.veiled[x] = luma - murk * r.v[x];
-            r.gain[x] = 1 + r.a[x] * murk;
-            r.raw1[x] = r.veiled[x] * r.gain[x];  // Eq. 2
+            luminance[x] = luma;
+            cb[x] = T(k::CB_SCALE) * (blue[x] - luma);
+            cr[x] = T(k::CR_SCALE) * (red[x] - luma);
+            const T murk = 1 - transmission[x];
+            veiled[x] = luma - murk * veil[x];
+            gain[x] = 1 + amplification[x] * murk;
+            raw1[x] = veiled[x] * gain[x];  // Eq. 2
         }
-        for (int x = 0; x < s.width; ++x) {
-            const T position = clip01(r.raw1[x]) * intervals;
-            r.interval[x] = std::min(static_cast<int>(position), s.tones - 2);
-            r.fraction[x] = position - T(r.interval[x]);
-            const T px = std::min(std::max((r.cb[x] + limit) / (2 * limit) * cells, T(0)), cells);
-            const T py = std::min(std::max((r.cr[x] + limit) / (2 * limit) * cells, T(0)), cells);
-            const int ix = std::min(static_cast<int>(px), s.grid - 2), iy = std::min(static_cast<int>(py), s.grid - 2);
-            r.cell[x] = iy * s.grid + ix;
-            r.fx[x] = px - T(ix);
-            r.fy[x] = py - T(iy);
+        int *interval = r.interval.data(), *cell = r.cell.data();
+        T *fraction = r.fraction.data(), *fx = r.fx.data(), *fy = r.fy.data();
+        PIC_UIE_INDEPENDENT
+        for (int x = 0; x < width; ++x) {
+            const T position = clip01(raw1[x]) * intervals;
+            interval[x] = std::min(static_cast<int>(position), last_interval);
+            fraction[x] = position - T(interval[x]);
+            const T px = std::min(std::max((cb[x] + limit) / (2 * limit) * cells, T(0)), cells);
+            const T py = std::min(std::max((cr[x] + limit) / (2 * limit) * cells, T(0)), cells);
+            const int ix = std::min(static_cast<int>(px), grid - 2), iy = std::min(static_cast<int>(py), grid - 2);
+            cell[x] = iy * grid + ix;
+            fx[x] = px - T(ix);
+            fy[x] = py - T(iy);
         }
     }
 
@@ -154,40 +194,47 @@ class Reader {
     }
 
     void scatter_fields(int y, const T* dt, const T* dv, const T* da, const Gradients<T>& g) {
-        field.scatter(dt, y, g.t);
-        field.scatter(dv, y, g.v);
-        field.scatter(da, y, g.a);
+        t.scatter(dt, y, g.t);
+        v.scatter(dv, y, g.v);
+        a.scatter(da, y, g.a);
     }
 
   private:
     const Shape& s;
     const Inputs<T>& in;
     Axis<T> rows, columns;
-    Field<T> field;
+    Field<T> t, v, a;
 };
 
+// What takes the results of `convolve`: the row after ReLU, or added to what is there.
 template <class T>
-void relu_rows(const Plane<T>& source, const T* kernel, T bias, Plane<T>& target, T* scratch) {
-    convolve(source, kernel, bias, scratch, [&](int y, const T* sum) {
-        T* out = target.row(y);
-        for (int x = 0; x < target.width; ++x) out[x] = std::max(sum[x], T(0));
-    });
+auto rectified(Plane<T>& target) {
+    return [&target](int y) { return [out = target.row(y)](int x, T sum) { out[x] = std::max(sum, T(0)); }; };
+}
+
+template <class T>
+auto added(Plane<T>& target) {
+    return [&target](int y) { return [out = target.row(y)](int x, T sum) { out[x] += sum; }; };
+}
+
+// The gradient before a ReLU whose result was `hidden`.
+template <class T>
+auto masked(const Plane<T>& hidden, Plane<T>& target) {
+    return [&hidden, &target](int y) {
+        return [active = hidden.row(y), out = target.row(y)](int x, T sum) { out[x] = active[x] > T(0) ? sum : T(0); };
+    };
 }
 
 // Eq. 3's argument of clip, Γ(Y¹) + F(Γ(Y¹)), one hidden channel at a time.
 template <class T>
 void refine(const Plane<T>& toned, const T* p, Plane<T>& raw2) {
     Plane<T> hidden1(toned.height, toned.width), hidden2(toned.height, toned.width);
-    Buffer<T> scratch(toned.width);
     for (int y = 0; y < toned.height; ++y)
         for (int x = 0; x < toned.width; ++x) raw2.row(y)[x] = toned.row(y)[x] + p[kProjectBias];
     for (int c = 0; c < kRefinerWidth; ++c) {
-        relu_rows(toned, p + kExpand + 9 * c, p[kExpandBias + c], hidden1, scratch.data());
-        relu_rows(hidden1, p + kDepthwise + 9 * c, p[kDepthwiseBias + c], hidden2, scratch.data());
-        convolve(hidden2, p + kProject + 9 * c, T(0), scratch.data(), [&](int y, const T* sum) {
-            T* out = raw2.row(y);
-            for (int x = 0; x < raw2.width; ++x) out[x] += sum[x];
-        });
+        convolve(toned, p + kExpand + 9 * c, p[kExpandBias + c], rectified(hidden1));
+        convolve(hidden1, p + kDepthwise + 9 * c, p[kDepthwiseBias + c], rectified(hidden2));
+        convolve(hidden2, p + kProject + 9 * c, T(0), added(raw2));
     }
 }
 
@@ -196,23 +243,13 @@ template <class T>
 void refine_backward(const Plane<T>& toned, const T* p, const Plane<T>& gradient, Plane<T>& toned_gradient, T* dp) {
     const int height = toned.height, width = toned.width;
     Plane<T> hidden1(height, width), hidden2(height, width), d1(height, width), d2(height, width);
-    Buffer<T> scratch(width);
-    const auto masked = [&](const Plane<T>& source, const T* kernel, const Plane<T>& hidden, Plane<T>& target) {
-        convolve(source, Turned<T>(kernel).w, T(0), scratch.data(), [&](int y, const T* sum) {
-            const T* active = hidden.row(y);
-            T* out = target.row(y);
-            for (int x = 0; x < width; ++x) out[x] = active[x] > T(0) ? sum[x] : T(0);
-        });
-    };
     for (int c = 0; c < kRefinerWidth; ++c) {
-        relu_rows(toned, p + kExpand + 9 * c, p[kExpandBias + c], hidden1, scratch.data());
-        relu_rows(hidden1, p + kDepthwise + 9 * c, p[kDepthwiseBias + c], hidden2, scratch.data());
-        masked(gradient, p + kProject + 9 * c, hidden2, d2);
-        masked(d2, p + kDepthwise + 9 * c, hidden1, d1);
-        convolve(d1, Turned<T>(p + kExpand + 9 * c).w, T(0), scratch.data(), [&](int y, const T* sum) {
-            T* out = toned_gradient.row(y);
-            for (int x = 0; x < width; ++x) out[x] += sum[x];
-        });
+        const T *expand = p + kExpand + 9 * c, *depthwise = p + kDepthwise + 9 * c, *project = p + kProject + 9 * c;
+        convolve(toned, expand, p[kExpandBias + c], rectified(hidden1));
+        convolve(hidden1, depthwise, p[kDepthwiseBias + c], rectified(hidden2));
+        convolve(gradient, Turned<T>(project).w, T(0), masked(hidden2, d2));
+        convolve(d2, Turned<T>(depthwise).w, T(0), masked(hidden1, d1));
+        convolve(d1, Turned<T>(expand).w, T(0), added(toned_gradient));
         correlate(gradient, hidden2, dp + kProject + 9 * c, dp + kProjectBias);
         correlate(d2, hidden1, dp + kDepthwise + 9 * c, dp + kDepthwiseBias + c);
         correlate(d1, toned, dp + kExpand + 9 * c, dp + kExpandBias + c);

@@ -1,23 +1,35 @@
 // One image channel with a border of zeros, and the two 3x3 operations that the refiner's training is made of.
 #pragma once
 
+#include <cstdint>
+
 #include "buffer.h"
 
 namespace PIC_UIE_ISA {
 
+// Rows begin at whole cache lines: a vector that crosses a line costs two reads, or two writes.
 template <class T>
 class Plane {
   public:
-    Plane(int h, int w) : height(h), width(w), stride(w + 2), values(static_cast<std::size_t>(h + 2) * stride) {}
+    Plane(int h, int w)
+        : height(h),
+          width(w),
+          stride(kLine + (w + kLine) / kLine * kLine),  // at least one zero on each side of a row
+          values(static_cast<std::size_t>(h + 2) * stride + 2 * kLine) {
+        const std::size_t past = reinterpret_cast<std::uintptr_t>(values.data()) / sizeof(T) % kLine;
+        origin = values.data() + (kLine - past) + stride + kLine;
+    }
 
-    T* row(int y) { return values.data() + static_cast<std::size_t>(y + 1) * stride + 1; }
-    const T* row(int y) const { return values.data() + static_cast<std::size_t>(y + 1) * stride + 1; }
+    T* row(int y) { return origin + static_cast<std::ptrdiff_t>(y) * stride; }
+    const T* row(int y) const { return origin + static_cast<std::ptrdiff_t>(y) * stride; }
 
     const int height, width;
 
   private:
+    static constexpr int kLine = 64 / sizeof(T);
     const int stride;
     Buffer<T> values;
+    T* origin;  // of row 0
 };
 
 // The 3x3 kernel as the gradient of its input meets it.
@@ -29,18 +41,22 @@ struct Turned {
     }
 };
 
-// For every row y, calls finish(y, sum) with sum[x] = bias + Σ kernel · source around (y, x).
+// For every row y, finish(y) returns what takes its results: put(x, sum), sum = bias + Σ kernel · source around (y, x).
 template <class T, class Finish>
-void convolve(const Plane<T>& source, const T* kernel, T bias, T* sum, Finish finish) {
+void convolve(const Plane<T>& source, const T* kernel, T bias, Finish finish) {
     const T k0 = kernel[0], k1 = kernel[1], k2 = kernel[2], k3 = kernel[3], k4 = kernel[4];
     const T k5 = kernel[5], k6 = kernel[6], k7 = kernel[7], k8 = kernel[8];
+    const int width = source.width;
+    Buffer<T> sums(width);
     for (int y = 0; y < source.height; ++y) {
         const T* __restrict a = source.row(y - 1), * __restrict b = source.row(y), * __restrict c = source.row(y + 1);
-        T* __restrict out = sum;
-        for (int x = 0; x < source.width; ++x)
+        T* __restrict out = sums.data();
+        for (int x = 0; x < width; ++x)
             out[x] = bias + k0 * a[x - 1] + k1 * a[x] + k2 * a[x + 1] + k3 * b[x - 1] + k4 * b[x] + k5 * b[x + 1] +
                      k6 * c[x - 1] + k7 * c[x] + k8 * c[x + 1];
-        finish(y, sum);
+        const auto put = finish(y);
+        PIC_UIE_INDEPENDENT
+        for (int x = 0; x < width; ++x) put(x, out[x]);
     }
 }
 

@@ -196,7 +196,7 @@ Shape shape_of(const View& rgb, const Several& given) {
             checked_side(t.side(3)),   checked_side(tone.side(1)), checked_side(lut.side(2))};
 }
 
-void correct(Several inputs, nb::object z1, nb::object mean, nb::object covariance, int threads) {
+void correct(Several inputs, nb::object z1, nb::object refined, nb::object mean, nb::object covariance, int threads) {
     require(inputs.size() == 10, "expected ten inputs");
     const View first = peek("rgb", inputs[0]);
     const Shape s = shape_of(first, inputs);
@@ -204,14 +204,16 @@ void correct(Several inputs, nb::object z1, nb::object mean, nb::object covarian
         Arrays arrays(first.side(0));
         const Batch<T> batch(arrays, inputs, s);
         const auto z = arrays.out<T>("z1", z1, {3, s.height, s.width});
+        const auto r = arrays.out<T>("refined", refined, {s.height, s.width});
         const auto m = arrays.out<double>("mean", mean, {3});
         const auto c = arrays.out<double>("covariance", covariance, {3, 3});
-        parallel(arrays.size, threads, [&](int64_t i) { kernels<T>().correct(s, batch[i], z[i], m[i], c[i]); });
+        parallel(arrays.size, threads, [&](int64_t i) { kernels<T>().correct(s, batch[i], z[i], r[i], m[i], c[i]); });
     });
 }
 
 // `gradients` are of z1, mean and covariance; `results` get those of t, v, a, tone, lut, matrix, bias, beta_gamma, refiner.
-void correct_backward(Several inputs, nb::object z1, nb::object mean, Several gradients, Several results, int threads) {
+void correct_backward(Several inputs, nb::object z1, nb::object refined, nb::object mean, Several gradients,
+                      Several results, int threads) {
     require(inputs.size() == 10 && gradients.size() == 3 && results.size() == 9,
             "expected 10 inputs, 3 gradients, 9 results");
     const View first = peek("rgb", inputs[0]);
@@ -220,6 +222,7 @@ void correct_backward(Several inputs, nb::object z1, nb::object mean, Several gr
         Arrays arrays(first.side(0));
         const Batch<T> batch(arrays, inputs, s);
         const auto z = arrays.in<T>("z1", z1, {3, s.height, s.width});
+        const auto r = arrays.in<T>("refined", refined, {s.height, s.width});
         const auto m = arrays.in<double>("mean", mean, {3});
         const auto dz = arrays.in<T>("the gradient of z1", gradients[0], {3, s.height, s.width});
         const auto dm = arrays.in<double>("the gradient of mean", gradients[1], {3});
@@ -235,7 +238,7 @@ void correct_backward(Several inputs, nb::object z1, nb::object mean, Several gr
         const auto refiner = arrays.out<T>("the gradient of refiner", results[8], {pic_uie::training::kRefinerSize});
         parallel(arrays.size, threads, [&](int64_t i) {
             const Gradients<T> to{t[i], v[i], a[i], tone[i], lut[i], matrix[i], bias[i], beta_gamma[i], refiner[i]};
-            kernels<T>().correct_backward(s, batch[i], z[i], m[i], dz[i], dm[i], dc[i], to);
+            kernels<T>().correct_backward(s, batch[i], z[i], r[i], m[i], dz[i], dm[i], dc[i], to);
         });
     });
 }
@@ -315,9 +318,9 @@ NB_MODULE(_training, m) {
           nb::arg("threads"));
     m.def("body_backward", &body_backward, nb::arg("thumbnails"), nb::arg("packed"), nb::arg("saved"),
           nb::arg("features_gradient"), nb::arg("packed_gradient"), nb::arg("threads"));
-    m.def("correct", &correct, nb::arg("inputs"), nb::arg("z1"), nb::arg("mean"), nb::arg("covariance"),
-          nb::arg("threads"));
-    m.def("correct_backward", &correct_backward, nb::arg("inputs"), nb::arg("z1"), nb::arg("mean"),
+    m.def("correct", &correct, nb::arg("inputs"), nb::arg("z1"), nb::arg("refined"), nb::arg("mean"),
+          nb::arg("covariance"), nb::arg("threads"));
+    m.def("correct_backward", &correct_backward, nb::arg("inputs"), nb::arg("z1"), nb::arg("refined"), nb::arg("mean"),
           nb::arg("gradients"), nb::arg("results"), nb::arg("threads"));
     m.def("finish", &finish, nb::arg("z1"), nb::arg("slope"), nb::arg("offset"), nb::arg("rgb"), nb::arg("threads"));
     m.def("finish_backward", &finish_backward, nb::arg("z1"), nb::arg("slope"), nb::arg("offset"),

@@ -99,7 +99,8 @@ def training_inputs(batch=2, height=12, width=16):
 
 
 def outputs(batch=2, height=12, width=16):
-    return [np.empty((batch, 3, height, width), np.float32), np.empty((batch, 3)), np.empty((batch, 3, 3))]
+    z1, refined = np.empty((batch, 3, height, width), np.float32), np.empty((batch, height, width), np.float32)
+    return [z1, refined, np.empty((batch, 3)), np.empty((batch, 3, 3))]
 
 
 @pytest.mark.parametrize("index", range(10))
@@ -124,12 +125,14 @@ def test_training_arrays_must_fit_one_batch(index, change):
 def test_training_outputs_must_fit_and_be_writeable():
     _training = pytest.importorskip("pic_uie._training")
     inputs = tuple(training_inputs())
-    z1, mean, covariance = outputs()
+    z1, refined, mean, covariance = outputs()
     with pytest.raises(ValueError, match="mean must be a C-contiguous array of type 'd' and shape"):
-        _training.correct(inputs, z1, np.empty((1, 6)), covariance, 1)
+        _training.correct(inputs, z1, refined, np.empty((1, 6)), covariance, 1)
+    with pytest.raises(ValueError, match="refined must be a C-contiguous array"):
+        _training.correct(inputs, z1, refined[:1], mean, covariance, 1)
     z1.flags.writeable = False
     with pytest.raises((ValueError, BufferError), match="read-only"):
-        _training.correct(inputs, z1, mean, covariance, 1)
+        _training.correct(inputs, z1, refined, mean, covariance, 1)
     with pytest.raises(ValueError, match="threads"):
         _training.correct(inputs, *outputs(), 0)
 

@@ -69,17 +69,18 @@ struct Executor {
 template <class T>
 void executor_round(const Kernels<T>& kernels) {
     Executor<T> e;
-    std::vector<T> z1(3 * e.pixels), weights = values<T>(3 * e.pixels, -1.0f, 1.0f);
+    std::vector<T> z1(3 * e.pixels), refined(e.pixels), weights = values<T>(3 * e.pixels, -1.0f, 1.0f);
     std::vector<double> mean(3), covariance(9), mean_weights = values<double>(3, -1.0f, 1.0f), covariance_weights(9, 0.3);
     auto forward = [&] {
-        kernels.correct(e.s, e.inputs(), z1.data(), mean.data(), covariance.data());
+        kernels.correct(e.s, e.inputs(), z1.data(), refined.data(), mean.data(), covariance.data());
         return dot(z1, weights) + dot(mean, mean_weights) + dot(covariance, covariance_weights);
     };
     forward();
     std::vector<T> dt(e.field), dv(e.field), da(e.field), dtone(size_t(e.s.tones)), dlut(e.cells), dmatrix(9), dbias(3), dgate(2),
         drefiner(pic_uie::training::kRefinerSize);
     const Gradients<T> to{dt.data(), dv.data(), da.data(), dtone.data(), dlut.data(), dmatrix.data(), dbias.data(), dgate.data(), drefiner.data()};
-    kernels.correct_backward(e.s, e.inputs(), z1.data(), mean.data(), weights.data(), mean_weights.data(), covariance_weights.data(), to);
+    kernels.correct_backward(e.s, e.inputs(), z1.data(), refined.data(), mean.data(), weights.data(), mean_weights.data(), covariance_weights.data(),
+                             to);
     if constexpr (sizeof(T) == 8) {
         check_gradient(e.matrix, dmatrix, forward, "gradient of the colour matrix");
         check_gradient(e.bias, dbias, forward, "gradient of its bias");
@@ -142,8 +143,9 @@ void threads_agree() {
         pool.each(items, results == &once ? 1 : 4, [&](int64_t i, int) {
             const Executor<float>& e = executors[size_t(i)];
             double mean[3], covariance[9];
-            (*results)[size_t(i)].resize(3 * e.pixels);
-            kernels.correct(e.s, e.inputs(), (*results)[size_t(i)].data(), mean, covariance);
+            std::vector<float>& z1_refined = (*results)[size_t(i)];
+            z1_refined.resize(4 * e.pixels);
+            kernels.correct(e.s, e.inputs(), z1_refined.data(), z1_refined.data() + 3 * e.pixels, mean, covariance);
         });
     require(once == again, "the same bytes on any number of threads");
 }

@@ -79,23 +79,24 @@ class _Correct(torch.autograd.Function):
         inputs = tuple(tensor.contiguous() for tensor in inputs)
         rgb = inputs[0]
         z1 = torch.empty_like(rgb)
+        refined = torch.empty_like(rgb[:, 0])  # Y² before its clip
         mean = rgb.new_empty(len(rgb), 3, dtype=torch.float64)
         covariance = rgb.new_empty(len(rgb), 3, 3, dtype=torch.float64)
-        z, m, s = _arrays(z1, mean, covariance)
-        _training.correct(_arrays(*inputs), z, m, s, torch.get_num_threads())
-        ctx.save_for_backward(*inputs, z1, mean)
+        z, r, m, s = _arrays(z1, refined, mean, covariance)
+        _training.correct(_arrays(*inputs), z, r, m, s, torch.get_num_threads())
+        ctx.save_for_backward(*inputs, z1, refined, mean)
         return z1, mean, covariance
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        *inputs, z1, mean = ctx.saved_tensors
+        *inputs, z1, refined, mean = ctx.saved_tensors
         batch = len(z1)
         results = [torch.empty_like(tensor) for tensor in inputs[1:8]]  # t, v, a, tone, lut, matrix, bias
         shared = [tensor.new_empty(batch, tensor.numel()) for tensor in inputs[8:]]  # beta_gamma, refiner
         given = [gradient.contiguous() for gradient in gradients]
-        z, m = _arrays(z1, mean)
+        z, r, m = _arrays(z1, refined, mean)
         outputs = _arrays(*results, *shared)
-        _training.correct_backward(_arrays(*inputs), z, m, _arrays(*given), outputs, torch.get_num_threads())
+        _training.correct_backward(_arrays(*inputs), z, r, m, _arrays(*given), outputs, torch.get_num_threads())
         return None, *results, *(per_image.sum(0) for per_image in shared)
 
 
