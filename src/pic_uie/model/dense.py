@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -26,7 +27,8 @@ class Dense(nn.Module):
     def forward(self, rgb: Tensor) -> Tensor:
         """Enhances (B, 3, H, W) in [0, 1]."""
         image = rgb_to_ycbcr(rgb) if self.in_ycbcr else rgb
-        hidden = image
+        # Much the faster layout on a CPU, since none of these widths fills its vectors.
+        hidden = image.contiguous(memory_format=torch.channels_last)
         for conv in self.convs[:-1]:
             hidden = F.relu(conv(hidden))
         image = image + self.convs[-1](hidden)
