@@ -1,35 +1,29 @@
 // One image channel with a border of zeros, and the two 3x3 operations that the refiner's training is made of.
 #pragma once
 
-#include <cstdint>
-
 #include "buffer.h"
 
 namespace PIC_UIE_ISA {
 
-// Rows begin at whole cache lines: a vector that crosses a line costs two reads, or two writes.
 template <class T>
 class Plane {
   public:
     Plane(int h, int w)
         : height(h),
           width(w),
-          stride(kLine + (w + kLine) / kLine * kLine),  // at least one zero on each side of a row
-          values(static_cast<std::size_t>(h + 2) * stride + 2 * kLine) {
-        const std::size_t past = reinterpret_cast<std::uintptr_t>(values.data()) / sizeof(T) % kLine;
-        origin = values.data() + (kLine - past) + stride + kLine;
-    }
+          stride(kLine + (w + kLine) / kLine * kLine),
+          values(static_cast<std::size_t>(h + 2) * stride) {}
 
-    T* row(int y) { return origin + static_cast<std::ptrdiff_t>(y) * stride; }
-    const T* row(int y) const { return origin + static_cast<std::ptrdiff_t>(y) * stride; }
+    T* row(int y) { return values.data() + static_cast<std::size_t>(y + 1) * stride + kLine; }
+    const T* row(int y) const { return values.data() + static_cast<std::size_t>(y + 1) * stride + kLine; }
 
     const int height, width;
 
   private:
-    static constexpr int kLine = 64 / sizeof(T);
+    static constexpr int kLine =
+        64 / sizeof(T);  // of the cache: rows begin at whole lines, with zeros to the left and right
     const int stride;
     Buffer<T> values;
-    T* origin;  // of row 0
 };
 
 // The 3x3 kernel as the gradient of its input meets it.

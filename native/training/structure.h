@@ -22,7 +22,7 @@ struct Gaussian {
 template <class T>
 class MomentRow {
   public:
-    explicit MomentRow(int w) : width(w), valid(w - kMargin), columns(5 * w), values(5 * valid) {}
+    explicit MomentRow(int w) : width(w), valid(std::max(w - kMargin, 0)), columns(5 * w), values(5 * valid) {}
 
     void compute(const T* x, const T* y, int top) {
         T* __restrict mx = columns.data(), * __restrict my = mx + width, * __restrict xx = my + width;
