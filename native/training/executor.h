@@ -51,11 +51,16 @@ template <class T>
 class Field {
   public:
     Field(const T* field, const Axis<T>& down, const Axis<T>& across, int width)
-        : rows(down), columns(across), cells(width), line(width), above(field, across), below(field, across) {}
+        : rows(down),
+          columns(across),
+          cells(width),
+          line(width),
+          above(field, across, width),
+          below(field, across, width) {}
 
     void sample(int y, T* out) {
-        above.spread(rows.left[y], cells);
-        below.spread(rows.right[y], cells);
+        above.spread(rows.left[y]);
+        below.spread(rows.right[y]);
         const T w = rows.weight[y], *weight = columns.weight.data();
         const T *top_left = above.left.data(), *top_right = above.right.data();
         const T *bottom_left = below.left.data(), *bottom_right = below.right.data();
@@ -82,13 +87,13 @@ class Field {
   private:
     // A row of cells as every position across meets it; the same row serves several rows of the picture.
     struct Spread {
-        Spread(const T* values, const Axis<T>& across)
-            : field(values), axis(across), left(across.left.size()), right(across.left.size()) {}
+        Spread(const T* values, const Axis<T>& across, int width)
+            : field(values), axis(across), pitch(width), left(across.left.size()), right(across.left.size()) {}
 
-        void spread(int wanted, int cells) {
+        void spread(int wanted) {
             if (wanted == row) return;
             row = wanted;
-            const T* cell = field + wanted * cells;
+            const T* cell = field + wanted * pitch;
             for (std::size_t x = 0; x < left.size(); ++x) {
                 left[x] = cell[axis.left[x]];
                 right[x] = cell[axis.right[x]];
@@ -97,6 +102,7 @@ class Field {
 
         const T* const field;
         const Axis<T>& axis;
+        const int pitch;
         Buffer<T> left, right;
         int row = -1;
     };
