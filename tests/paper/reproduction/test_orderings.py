@@ -1,5 +1,7 @@
 """Orderings: taken from figures and from words, judged by sign and by the paired interval."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,8 @@ from pic_uie.paper.reproduction.orderings import Ordering, judge, published
 from pic_uie.paper.reproduction.seeds import averaged, pooled
 
 
-def result(name, psnr):
-    scores = {"paper-256": {str(index): {"psnr": float(value)} for index, value in enumerate(psnr)}}
+def result(name, values, metric="psnr"):
+    scores = {"paper-256": {str(index): {metric: float(value)} for index, value in enumerate(values)}}
     return Result(name, {}, {"name": "x"}, {"sha256": "same"}, scores)
 
 
@@ -62,6 +64,27 @@ def test_an_ordering_must_rise_above_what_another_seed_changes():
     assert judge(claim, differences).word == "holds"
     assert judge(claim, differences, reach=0.31).word == "within the noise"
     assert judge(claim, differences, reach=0.29).word == "holds"
+
+
+def test_the_papers_margin_is_ruled_out_only_beyond_all_noise():
+    values = np.linspace(18, 25, 20)
+    differences = compare(result("poor", values), result("good", values + 0.3 + np.tile([0.1, -0.1], 10)))
+    claim = Ordering("uieb-90", "psnr", "good", "poor", 0.8)
+    assert judge(claim, differences).size == "ruled out"
+    assert judge(claim, differences, reach=0.49).size == "ruled out"
+    assert judge(claim, differences, reach=0.51).size == "possible"
+    assert judge(replace(claim, margin=0.31), differences, reach=0.001).size == "possible"  # the pictures allow it
+    assert judge(replace(claim, margin=0.05), differences).size == "ruled out"  # ours is larger
+    assert judge(replace(claim, margin=None), differences).size is None
+    assert judge(claim, None).size is None
+
+
+def test_of_a_metric_where_less_is_better_the_margin_has_the_papers_sign():
+    values = np.linspace(0.1, 0.3, 20)
+    better = result("good", values - 0.05 + np.tile([0.001, -0.001], 10), metric="lpips")
+    claim = Ordering("uieb-90", "lpips", "good", "poor", 0.05)
+    verdict = judge(claim, compare(result("poor", values, metric="lpips"), better))
+    assert (verdict.word, verdict.size) == ("holds", "possible")
 
 
 def test_noise_is_pooled_over_rows_with_several_seeds():

@@ -11,6 +11,7 @@ from pic_uie.evaluation.metrics import METRICS
 from pic_uie.paper import tables as paper
 
 WITHIN = "within the noise"
+POSSIBLE, RULED_OUT = "possible", "ruled out"
 
 
 @dataclass(frozen=True)
@@ -31,25 +32,39 @@ class Verdict:
     Attributes:
         ordering: The paper's.
         margin: Ours, positive where the order is the paper's; None where a row is missing.
-        clear: Whether the 95 % interval of the paired difference over pictures leaves out 0.
+        low: Lower end of its 95 % interval over pictures.
+        high: Upper end.
         reach: What two seeds of equal rows may differ by, in 95 of 100 cases; None where no row has several seeds.
     """
 
     ordering: Ordering
     margin: float | None
-    clear: bool = False
+    low: float = 0.0
+    high: float = 0.0
     reach: float | None = None
 
     @property
     def word(self) -> str:
-        """What a reader sees: an ordering must rise above the noise of the pictures and, where known, of the seeds."""
+        """What a reader sees of the order."""
         if self.margin is None:
             return "not measured"
         if self.margin == 0.0:
             return "tied"
-        if not self.clear or (self.reach is not None and abs(self.margin) <= self.reach):
+        if self._allows(0.0):
             return WITHIN
         return "holds" if self.margin > 0 else "reversed"
+
+    @property
+    def size(self) -> str | None:
+        """What a reader sees of the paper's margin: whether ours leaves room for it; None where there is none."""
+        if self.margin is None or self.ordering.margin is None:
+            return None
+        return POSSIBLE if self._allows(self.ordering.margin) else RULED_OUT
+
+    def _allows(self, margin: float) -> bool:
+        """Whether the noise of the pictures or, where known, of the seeds leaves room for a margin."""
+        near = self.reach is not None and self.margin is not None and abs(self.margin - margin) <= self.reach
+        return near or self.low <= margin <= self.high
 
 
 def published(table: paper.Table, column: str, metrics: tuple[str, ...]) -> list[Ordering]:
@@ -80,4 +95,5 @@ def judge(ordering: Ordering, differences: Mapping[str, Difference] | None, reac
     difference = differences[ordering.metric]
     sign = 1.0 if METRICS[ordering.metric].higher_is_better else -1.0
     margin = sign * (difference.mean_b - difference.mean_a)
-    return Verdict(ordering, margin, difference.low > 0 or difference.high < 0, reach)
+    low, high = sorted((sign * difference.low, sign * difference.high))
+    return Verdict(ordering, margin, low, high, reach)

@@ -104,8 +104,8 @@ def _verdicts(
         reach = noise.reach(*counts) if noise and counts else None
         verdict = judge(ordering, compare(worse, better) if better and worse else None, reach)
         about_full = full in (ordering.better, ordering.worse)
-        facts = {"ours": verdict.margin, "verdict": verdict.word, "about_full": about_full, "reach": reach}
-        verdicts.append({**vars(ordering), **facts})
+        ours = {"ours": verdict.margin, "verdict": verdict.word, "size": verdict.size}
+        verdicts.append({**vars(ordering), **ours, "about_full": about_full, "reach": reach})
     return verdicts
 
 
@@ -168,7 +168,8 @@ def _caption(report: Mapping[str, Any], column: str, metric: str) -> str:
 def _metric_table(report: Mapping[str, Any], column: str, metric: str) -> tuple[list[str], list[list[str]]]:
     decimals = METRICS[metric].decimals
     full = report["full"]
-    header = ["row", "parameters", "paper", "ours", f"paper: to {full}", f"ours: to {full}", "95 % interval", "verdict"]
+    header = ["row", "parameters", "paper", "ours", f"paper: to {full}", f"ours: to {full}", "95 % interval"]
+    header += ["order", "the paper's size"]
     rows = []
     for row in report["rows"]:
         cell = row["columns"][column][metric]
@@ -187,7 +188,7 @@ def _metric_table(report: Mapping[str, Any], column: str, metric: str) -> tuple[
                 "-" if is_full else number(cell["paper_difference"], decimals, signed=True),
                 number(difference and difference["mean"], decimals, signed=True),
                 interval,
-                _verdict(report, row["name"], column, metric),
+                *_verdict(report, row["name"], column, metric),
             ]
         )
     return header, rows
@@ -197,13 +198,13 @@ def _spread(means: Sequence[float], decimals: int) -> str:
     return f" ± {number(float(np.std(means, ddof=1)), decimals)} ({len(means)} seeds)" if len(means) > 1 else ""
 
 
-def _verdict(report: Mapping[str, Any], name: str, column: str, metric: str) -> str:
-    """What became of the paper's ordering of this row and the full model."""
+def _verdict(report: Mapping[str, Any], name: str, column: str, metric: str) -> tuple[str, str]:
+    """What became of the paper's ordering of this row and the full model, and of its margin."""
     for ordering in report["orderings"]:
         here = (ordering["column"], ordering["metric"]) == (column, metric)
         if here and {ordering["better"], ordering["worse"]} == {name, report["full"]}:
-            return str(ordering["verdict"])
-    return "-"
+            return str(ordering["verdict"]), ordering["size"] or "-"
+    return "-", "-"
 
 
 def _correlation_table(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pic_uie.evaluation.metrics import METRICS
 from pic_uie.evaluation.tables import number, render
-from pic_uie.paper.reproduction.orderings import WITHIN
+from pic_uie.paper.reproduction.orderings import RULED_OUT, WITHIN
 from pic_uie.paper.reproduction.report import tables
 
 VERBS = {"holds": "hold", "reversed": "reversed"}
@@ -44,19 +44,21 @@ def sentences(report: Mapping[str, Any]) -> list[str]:
 def summary(reports: Sequence[Mapping[str, Any]]) -> str:
     """Returns one line per table: how many rows are measured, and what became of the orderings with the full model."""
     verdicts = ("holds", "reversed", WITHIN, "tied", "not measured")
-    header = ["table", "rows measured", "set, metric", *verdicts]
+    header = ["table", "rows measured", "set, metric", *verdicts, "the paper's size ruled out"]
     lines = []
     for report in reports:
         rows = f"{len(report['rows']) - len(report['missing'])} of {len(report['rows'])}"
         for column, metrics in report["metrics"].items():
             for metric in metrics:
-                words = [
-                    verdict["verdict"]
+                here = [
+                    verdict
                     for verdict in report["orderings"]
                     if (verdict["column"], verdict["metric"]) == (column, metric) and verdict["about_full"]
                 ]
+                words = [verdict["verdict"] for verdict in here]
                 counts = [str(words.count(word)) for word in verdicts]
-                lines.append([report["table"], rows, f"{column} {METRICS[metric].title}", *counts])
+                ruled_out = sum(verdict["size"] == RULED_OUT for verdict in here)
+                lines.append([report["table"], rows, f"{column} {METRICS[metric].title}", *counts, str(ruled_out)])
     return f"Orderings of a row and the full model:\n\n{_markdown_table(header, lines)}\n"
 
 
@@ -65,7 +67,8 @@ def _sentence(verdict: Mapping[str, Any]) -> str:
     theirs = "in words" if verdict["margin"] is None else f"by {number(verdict['margin'], decimals)}"
     ours = "" if verdict["ours"] is None else f", ours {number(verdict['ours'], decimals, signed=True)}"
     where = f"{verdict['column']} {METRICS[verdict['metric']].title}"
-    return f"{where}: {verdict['better']} above {verdict['worse']} ({theirs}{ours}): {verdict['verdict']}"
+    size = "; a margin of the paper's size is ruled out" if verdict["size"] == RULED_OUT else ""
+    return f"{where}: {verdict['better']} above {verdict['worse']} ({theirs}{ours}): {verdict['verdict']}{size}"
 
 
 def _count(report: Mapping[str, Any], column: str, metric: str) -> list[str]:
