@@ -112,7 +112,8 @@ def test_flsea_is_checked_and_prepared(flsea, tmp_path, capsys):
     assert "red_sea/pier_path: 3 frames" in capsys.readouterr().out
     command = ["data", "prepare", "flsea", str(flsea), "--scene", "u_canyon", "-o", str(tmp_path / "shape")]
     assert main(command) == 0
-    assert sorted(path.name for path in tmp_path.glob("shape/*/*")) == ["f1.png", "f10.png", "f2.png"]
+    assert sorted(path.name for path in tmp_path.glob("shape/canyons/u_canyon/*")) == ["f1.png", "f10.png", "f2.png"]
+    assert list(sequences.find(tmp_path / "shape", scenes=["u_canyon"])) == ["canyons/u_canyon"]
     assert main([*command[:-1], str(tmp_path / "again"), "--scene", "atlantis"]) == 2
     assert "no scene 'atlantis'" in capsys.readouterr().err
 
@@ -167,7 +168,44 @@ def test_a_published_split_wins(urpc, tmp_path, capsys):
     assert "000000 is in two splits: train and test" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["no xml", "<annotation><object><name>x</name></object></annotation>", "<!DOCTYPE a>"])
+def test_nothing_of_a_voc_set_is_left_out_silently(urpc, tmp_path, capsys):
+    picture(urpc / "train/image/bare.jpg", (100, 80))
+    assert main(["data", "check", "urpc", str(urpc)]) == 1
+    assert "not as published: 1 pictures have no annotation and are left out: bare.jpg" in capsys.readouterr().out
+    lists = urpc / "ImageSets/Main"
+    lists.mkdir(parents=True)
+    for split, stems in (("train", range(4)), ("val", (6, 7))):
+        (lists / f"{split}.txt").write_text("".join(f"{stem:06}\n" for stem in stems))
+    assert main(["data", "prepare", "urpc", str(urpc), "-o", str(tmp_path / "hashed")]) == 0
+    assert "split by a hash of the name, since ImageSets/Main has no test.txt" in capsys.readouterr().out
+    (lists / "test.txt").write_text("000008\n000009\n")
+    assert main(["data", "prepare", "urpc", str(urpc), "-o", str(tmp_path / "listed")]) == 0
+    assert "split by ImageSets/Main; 2 pictures are in none of its lists and left out" in capsys.readouterr().out
+
+
+def test_classes_are_names_with_commas_between(urpc, tmp_path, capsys):
+    command = ["data", "prepare", "urpc", str(urpc), "-o", str(tmp_path / "yolo"), "--classes"]
+    assert main([*command, "scallop, echinus"]) == 0
+    assert next(iter(sorted(tmp_path.glob("yolo/labels/*/*.txt")))).read_text().splitlines()[0].startswith("1 0.2")
+    for wrong in (",", "echinus,echinus", "echinus,"):
+        assert main([*command, wrong]) == 2
+        assert "different names" in capsys.readouterr().err
+
+
+def test_the_names_of_a_folder_count_in_their_order(tmp_path, capsys):
+    for part, count in (("raw-890", 3), ("reference-890", 3), ("input", 1), ("target", 1)):
+        for number in range(count):
+            picture(tmp_path / "UIEB" / part / f"{number}.png", (10, 10))
+    main(["data", "check", "uieb", str(tmp_path / "UIEB")])
+    assert "3" in capsys.readouterr().out.splitlines()[1]
+
+
+NAN_BOX = "<annotation><object><name>x</name><bndbox><xmin>nan</xmin><ymin>1</ymin><xmax>2</xmax><ymax>2</ymax></bndbox></object></annotation>"  # fmt: skip # noqa: E501
+
+
+@pytest.mark.parametrize(
+    "text", [NAN_BOX, "no xml", "<annotation><object><name>x</name></object></annotation>", "<!DOCTYPE a>"]
+)
 def test_annotations_that_are_none(urpc, text, capsys):
     (urpc / "train/box/000003.xml").write_text(text)
     assert main(["data", "check", "urpc", str(urpc)]) == 1

@@ -1,7 +1,9 @@
 """A table of one's own: seeds, ranks, ties, tests and the three forms it is written in."""
 
 import csv
+import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from pic_uie.cli.main import main
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.evaluation import method_text, statistics
 from pic_uie.evaluation.method_table import build
-from pic_uie.evaluation.results import Result
+from pic_uie.evaluation.results import Result, read
 
 PICTURES = [f"p{number:02}" for number in range(30)]
 
@@ -82,8 +84,66 @@ def test_lists_and_protocols_do_not_mix():
         build([result("a", 0.0), result("a", 0.0)])
     with pytest.raises(ConfigError, match="no method 'c'"):
         build([result("a", 0.0), result("b", 0.0)], against="c")
-    with pytest.raises(ConfigError, match="share no resizing native"):
+    with pytest.raises(ConfigError, match="do not share the resizing 'native'"):
         build([result("a", 0.0), result("b", 0.0)], resize="native")
+    lacking = result("b", 0.0)
+    del lacking.scores["paper-256"]["p07"]
+    with pytest.raises(DataError, match="only one of a and b has p07"):
+        build([result("a", 0.0), lacking])
+    other = replace(result("b", 0.0), scores={"native": result("b", 0.0).scores["paper-256"]})
+    with pytest.raises(DataError, match="no common way of resizing: paper-256; native"):
+        build([result("a", 0.0), other])
+
+
+def shifted(name, by):
+    """A result that lies above that of `result("base", 0.0)` by a value of its own for each picture."""
+    base = result("base", 0.0)
+    scores = {
+        key: {"psnr": row["psnr"] + more} for (key, row), more in zip(base.scores["paper-256"].items(), by, strict=True)
+    }
+    return replace(base, method=name, scores={"paper-256": scores})
+
+
+@pytest.mark.parametrize(
+    ("by", "word"),
+    [
+        (np.linspace(0.2, 0.5, 30), "better"),
+        (-np.linspace(0.2, 0.5, 30), "worse"),
+        (np.r_[-np.linspace(0.2, 0.5, 29), 30.0], "mixed"),  # the mean rises, the test is sure of a fall
+        (np.r_[np.linspace(0.2, 0.5, 29), -math.inf], "mixed"),
+        (np.tile([0.1, -0.1], 15), "not distinguished"),
+    ],
+)
+def test_the_verdict_is_of_the_direction_that_was_tested(by, word):
+    assert verdict(shifted("base", np.zeros(30)), shifted("other", by)) == word
+
+
+@pytest.mark.filterwarnings("error")
+def test_perfect_pictures_on_both_sides_leave_no_mean_but_a_direction():
+    base = shifted("base", np.r_[np.zeros(29), math.inf])
+    assert verdict(base, shifted("other", np.r_[math.inf, np.linspace(0.2, 0.5, 29)])) == "better"
+
+
+def verdict(base, other):
+    table = build([base, other], against="base")
+    return method_text.markdown(table).splitlines()[-1].split(" | ")[-1].rstrip(" |")
+
+
+def test_a_bar_in_a_name_stays_in_its_cell():
+    text = method_text.markdown(build([result("a|b", 0.0), result("c", 1.0)]))
+    assert r"| a\|b | 1 |" in text
+
+
+def test_a_result_with_more_or_fewer_pictures_than_its_list_is_damaged(tmp_path):
+    path = result("a", 0.0).write(tmp_path / "a")[0]
+    whole = json.loads(path.read_text())
+    images = whole["results"]["paper-256"]["images"]
+    for wrong, words in ((images[:-1], "its list has 30"), ([*images[:-1], images[0]], "twice"),
+                         ([*images[:-1], {**images[-1], "name": 7}], "must be a text")):  # fmt: skip
+        whole["results"]["paper-256"]["images"] = wrong
+        path.write_text(json.dumps(whole))
+        with pytest.raises(DataError, match=words):
+            read(path)
 
 
 def test_the_command_writes_all_three_forms(tmp_path, capsys):

@@ -7,9 +7,10 @@ import pytest
 pytest.importorskip("torch")
 import torch
 
-from pic_uie import Enhancer
+from pic_uie import Enhancer, weights
 from pic_uie.config import ModelConfig
-from pic_uie.errors import WeightsError
+from pic_uie.errors import ConfigError, WeightsError
+from pic_uie.evaluation import predictions
 from pic_uie.model import PicUie
 from pic_uie.weights import DEFAULT_PATH
 
@@ -72,3 +73,17 @@ def test_nothing_is_downloaded(tmp_path, folder):
     (folder / "model.safetensors").unlink()
     with pytest.raises(WeightsError):
         PicUie.from_pretrained(folder)
+
+
+def test_names_of_the_package_and_folders_are_weights_everywhere(folder, tmp_path):
+    assert PicUie.from_pretrained("bright").config == PicUie.from_pretrained(weights.NAMED["bright"]).config
+    method = predictions.from_path(folder)
+    assert (method.name, method.folder) == ("hub", None)
+    assert predictions.from_path(tmp_path).folder == tmp_path  # pictures
+    with pytest.raises(ConfigError, match=r"is a folder without model\.safetensors"):
+        predictions.from_weights(tmp_path)
+
+
+def test_weights_that_are_all_called_alike_go_by_their_folder(tmp_path):
+    assert predictions.default_name(tmp_path / "no-ccm/last.safetensors") == "no-ccm"
+    assert predictions.default_name(tmp_path / "no-ccm/mine.safetensors") == "mine"

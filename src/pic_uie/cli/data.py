@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pic_uie.cli.exit_codes import FAILED, NOTHING_MATCHED, OK
 from pic_uie.cli.options import fraction
+from pic_uie.errors import ConfigError
 
 NAMES = "uieb, lsui, u45, c60, uiqad, flsea or urpc"
 
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         wishes = Wishes(
             copy=arguments.copy,
             scenes=arguments.scene,
-            classes=arguments.classes.split(",") if arguments.classes else CLASSES,
+            classes=_classes(arguments.classes) if arguments.classes else CLASSES,
             shares=arguments.split or SHARES,
         )
         for line in prepare(arguments.name, arguments.folder, arguments.output, wishes):
@@ -73,6 +74,13 @@ def run(arguments: argparse.Namespace) -> int:
     for complaint in found.complaints:
         print(f"not as published: {complaint}")
     return OK
+
+
+def _classes(text: str) -> list[str]:
+    names = [word.strip() for word in text.split(",")]
+    if not all(names) or len(set(names)) < len(names):
+        raise ConfigError(f"--classes takes different names with commas between them, got {text!r}")
+    return names
 
 
 def _lists() -> int:

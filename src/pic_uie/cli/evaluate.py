@@ -170,7 +170,7 @@ def _source(arguments: argparse.Namespace) -> Method:
         return from_path(arguments.predictions, arguments.name)
     if arguments.weights is None and system is not None:
         raise ConfigError(f"{system} has no weights in this package: train it, and name them with --weights FILE")
-    if arguments.weights is None or arguments.method == OURS:
+    if arguments.weights is None or arguments.method == OURS or arguments.weights.is_dir():
         return from_weights(arguments.weights, arguments.name)
     return from_path(arguments.weights, arguments.name, system)
 

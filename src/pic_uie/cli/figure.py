@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     depth.add_argument("methods", nargs="+", metavar="NAME=PATH", help="weights, or depth-correlation.json of a run")
     depth.add_argument("--data", type=Path, metavar="DIR", help="for weights: folder with input/, target/ and depth/")
     depth.add_argument("--list", type=list_file, metavar=LIST, help="pictures to use (default: all in DIR)")
-    depth.add_argument("--size", type=int, default=256, metavar="N", help="side of the pictures (default 256)")
+    depth.add_argument("--size", type=count, default=256, metavar="N", help="side of the pictures (default 256)")
     matching = figures.add_parser("matching", help="matches between two neighbouring frames, method by method")
     matching.add_argument(
         "frames_folder", type=Path, metavar="FRAMES", help="every folder with pictures in this one is a sequence"

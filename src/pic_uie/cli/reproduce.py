@@ -157,6 +157,8 @@ def _pages(arguments: argparse.Namespace) -> Path:
 
 
 def _quality(arguments: argparse.Namespace) -> int:
+    if arguments.plan or arguments.collect or arguments.overrides:
+        raise ConfigError("quality trains nothing: --plan, --collect and key=value are for tables of trainings")
     from dataclasses import asdict
 
     from pic_uie.cli.progress import Progress

@@ -64,10 +64,7 @@ def prepare(name: str, folder: Path, output: Path, wishes: Wishes | None = None)
     if name == "urpc":
         return _urpc(folder, output, wishes, place)
     if name == "flsea":
-        groups = {
-            scene.replace("/", "-"): files for scene, files in sequences.find(folder, scenes=wishes.scenes).items()
-        }
-        return _place_all(groups, output, place)
+        return _place_all(sequences.find(folder, scenes=wishes.scenes), output, place)
     groups = {part: list(files) for part, files in found.pictures.items() if files}
     if not groups:
         raise DataError(f"{folder} has nothing of {name}: {'; '.join(found.complaints)}")

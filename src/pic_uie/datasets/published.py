@@ -154,15 +154,13 @@ def examine_sizes(folder: Path) -> Found:
 
 
 def _part(folder: Path, part: Part, name: str, only: bool) -> list[Path]:
-    """Finds the folder of a part by one of its names, the shallowest first; a lone part may be the folder itself."""
-    candidates = [
-        folder,
-        *(path for path in sorted(folder.rglob("*"), key=lambda path: len(path.parts)) if path.is_dir()),
-    ]
+    """Finds the folder of a part by its names, in their order, the shallowest first; a lone part may be the folder."""
     wanted = [word.lower() for word in part.folders]
+    candidates = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
     named = [
         path for path in candidates if path.name.lower() in wanted and len(path.parts) <= len(folder.parts) + DEPTH
     ]
+    named.sort(key=lambda path: (wanted.index(path.name.lower()), len(path.parts), path))
     for path in [*named, *([folder] if only else [])]:
         if files := pictures_in(path):
             return files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -74,6 +75,10 @@ def examine(folder: Path) -> Found:
     ]
     unknown = sorted(label for label in counts if label not in (*CLASSES, "waterweeds"))
     complaints = [f"classes that URPC does not have: {few(unknown)}"] if unknown else []
+    annotated = {pair.picture for pair in pairs}
+    bare = [path.name for path in pictures_below(folder) if path not in annotated]
+    if bare:
+        complaints.append(f"{len(bare)} pictures have no annotation and are left out: {few(bare)}")
     return Found({"all": [pair.picture for pair in pairs]}, complaints, facts)
 
 
@@ -95,6 +100,8 @@ def read_boxes(annotation: Path) -> list[Box]:
             if frame is None or not label:
                 raise ValueError("an object without name or bndbox")
             left, top, right, bottom = (float(frame.findtext(key) or "") for key in ("xmin", "ymin", "xmax", "ymax"))
+            if not all(math.isfinite(corner) for corner in (left, top, right, bottom)):
+                raise ValueError(f"a box of {label} whose corners are not numbers")
             boxes.append(Box(label, (left, top, right, bottom)))
     except (OSError, ValueError, ElementTree.ParseError) as error:
         raise DataError(f"{annotation} is not a VOC annotation: {error}") from error
@@ -139,7 +146,10 @@ def split(
     """
     listed = {name: path for name in SPLITS for path in sorted(folder.rglob(f"ImageSets/Main/{name}.txt"))}
     if set(listed) == set(SPLITS):
-        return _listed(pairs, listed), "ImageSets/Main"
+        parts = _listed(pairs, listed)
+        left_out = len(pairs) - sum(len(part) for part in parts.values())
+        others = f"; {left_out} pictures are in none of its lists and left out" if left_out else ""
+        return parts, f"ImageSets/Main{others}"
     if len(shares) != len(SPLITS) or abs(sum(shares) - 1) > 1e-6 or min(shares) <= 0:
         raise ConfigError(f"three shares that sum to 1 are needed for {', '.join(SPLITS)}, got {shares}")
     ranked = sorted(pairs, key=lambda pair: hashlib.sha256(pair.picture.stem.encode()).hexdigest())
@@ -148,7 +158,8 @@ def split(
     empty = [name for name, part in parts.items() if not part]
     if empty:
         raise DataError(f"{len(pairs)} pictures are too few: nothing is left for {', '.join(empty)}")
-    return parts, "a hash of the name"
+    lacking = [f"{name}.txt" for name in SPLITS if name not in listed]
+    return parts, "a hash of the name" + (f", since ImageSets/Main has no {' and no '.join(lacking)}" if listed else "")
 
 
 def _listed(pairs: Sequence[Annotated], listed: Mapping[str, Path]) -> dict[str, list[Annotated]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pic_uie.datasets.stems import few
 from pic_uie.errors import ConfigError, DataError, did_you_mean
 from pic_uie.evaluation import statistics
 from pic_uie.evaluation.compare import identified
@@ -44,6 +45,7 @@ class Test:
         high: Upper end.
         p: Two-sided Wilcoxon signed-rank test over pictures.
         holm: The same, corrected by Holm's method for all tests of the table.
+        ranks: The signed-rank sum, whose sign is the direction that the test speaks of.
     """
 
     difference: float
@@ -51,6 +53,7 @@ class Test:
     high: float
     p: float
     holm: float
+    ranks: float
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,11 @@ def build(results: Sequence[Result], resize: str | None = None, against: str | N
     """
     _refuse_mixture(results)
     shared = [name for name in results[0].scores if all(name in result.scores for result in results)]
-    if not shared or (resize is not None and resize not in shared):
-        raise ConfigError(f"the results share no resizing {resize or ''}: {did_you_mean(resize or '', shared)}")
+    if not shared:
+        ways = "; ".join(", ".join(result.scores) for result in results)
+        raise DataError(f"no common way of resizing: {ways}")
+    if resize is not None and resize not in shared:
+        raise ConfigError(f"the results do not share the resizing {resize!r}: {did_you_mean(resize, shared)}")
     resize = resize or shared[0]
     metrics = [
         metric
@@ -130,6 +136,10 @@ def _refuse_mixture(results: Sequence[Result]) -> None:
                 f"{first.method} and {result.method} were scored under different protocols "
                 f"({first.protocol['name']} and {result.protocol['name']}): one table is of one protocol"
             )
+        for resize in result.scores.keys() & first.scores.keys():
+            odd = sorted(result.scores[resize].keys() ^ first.scores[resize].keys())
+            if odd:
+                raise DataError(f"only one of {first.method} and {result.method} has {few(odd)}")
         for other in results[:place]:
             if other.method == result.method and other.scores == result.scores:
                 raise DataError(f"{result.method} is given twice with the same values: seeds must be different runs")
@@ -182,5 +192,8 @@ def _tests(
     tests: dict[str, dict[str, Test]] = {}
     for (name, metric, differences, p), holm in zip(raw, corrected, strict=True):
         low, high = statistics.bootstrap_interval(differences)
-        tests.setdefault(name, {})[metric] = Test(float(np.mean(differences)), low, high, p, holm)
+        with np.errstate(invalid="ignore"):  # infinities of both signs have no mean
+            mean = float(np.mean(differences))
+        ranks = statistics.signed_rank_sum(differences)
+        tests.setdefault(name, {})[metric] = Test(mean, low, high, p, holm, ranks)
     return tests

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pic_uie.evaluation.method_table import BEST, SECOND, Cell, MethodTable, Test
 from pic_uie.evaluation.metrics import METRICS
 from pic_uie.evaluation.report import title
-from pic_uie.evaluation.tables import number, render
+from pic_uie.evaluation.tables import markdown_table, number, render
 
 SURE = 0.05
 LEGEND = (
@@ -55,9 +55,9 @@ def markdown(table: MethodTable) -> str:
         shown = [marks.get(cell.rank or 0, str)(_value(cell, metric, "±")) for metric, cell in cells.items()]
         spans = [f"<br>{_interval(cell, metric)}" for metric, cell in cells.items()]
         rows.append([name, str(table.seeds[name]), *(value + span for value, span in zip(shown, spans, strict=True))])
-    parts = [f"**{caption(table)}**", _markdown(header, rows), LEGEND]
+    parts = [f"**{caption(table)}**", markdown_table(header, rows), LEGEND]
     if table.against:
-        parts += [f"Against {table.against}: {METHOD_OF_TEST}.", _markdown(*_test_rows(table))]
+        parts += [f"Against {table.against}: {METHOD_OF_TEST}.", markdown_table(*_test_rows(table))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -127,7 +127,9 @@ def _test_rows(table: MethodTable) -> tuple[list[str], list[list[str]]]:
 def _verdict(test: Test, metric: str) -> str:
     if test.holm >= SURE:
         return "not distinguished"
-    return "better" if (test.difference > 0) == METRICS[metric].higher_is_better else "worse"
+    if test.difference * test.ranks < 0:
+        return "mixed"  # a few large differences outweigh many small ones
+    return "better" if (test.ranks > 0) == METRICS[metric].higher_is_better else "worse"
 
 
 def _is_sure(table: MethodTable, name: str, metric: str) -> bool:
@@ -143,11 +145,6 @@ def _value(cell: Cell, metric: str, sign: str) -> str:
 
 def _interval(cell: Cell, metric: str) -> str:
     return " .. ".join(number(end, METRICS[metric].decimals) for end in (cell.interval.low, cell.interval.high))
-
-
-def _markdown(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _arrow(metric: str) -> str:

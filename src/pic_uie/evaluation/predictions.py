@@ -18,6 +18,7 @@ from pic_uie.errors import ConfigError, EnvironmentMissingError
 from pic_uie.images import RGB8
 
 Enhance = Callable[[RGB8], RGB8]
+COMMON_NAMES = ("last", "best", "model")
 
 
 @dataclass(frozen=True)
@@ -38,23 +39,28 @@ class Method:
 
 
 def from_path(path: Path, name: str | None = None) -> Method:
-    """Returns the method that a path stands for: a folder of finished pictures, or a weights file."""
-    return finished_pictures(path, name) if path.is_dir() else from_weights(path, name)
+    """Returns the method that a path stands for: finished pictures, or weights as `from_weights` takes them."""
+    is_pictures = path.is_dir() and not (path / weights_file.IN_FOLDER).is_file()
+    return finished_pictures(path, name) if is_pictures else from_weights(path, name)
 
 
 def finished_pictures(folder: Path, name: str | None = None) -> Method:
     """Returns the method of pictures that were made elsewhere."""
-    return Method(name or folder.resolve().name, {"kind": "pictures"}, folder=folder)
+    return Method(name or folder.absolute().name, {"kind": "pictures"}, folder=folder)
 
 
 def from_weights(path: Path | None = None, name: str | None = None) -> Method:
     """Returns the method that runs weights: on the native engine, or on PyTorch for variants that it refuses.
 
     Args:
-        path: Weights file; the released weights where not given.
-        name: What tables call it; the name of the file where not given.
+        path: Weights file, or a folder that `save_pretrained` wrote; the released weights where not given.
+        name: What tables call it; where not given the name of the file, or of its folder if many files are called so.
     """
     path = path or weights_file.DEFAULT_PATH
+    if path.is_dir():
+        path = path / weights_file.IN_FOLDER
+        if not path.is_file():
+            raise ConfigError(f"{path.parent} is a folder without {path.name}: name the weights file itself")
     checked = weights_file.load(path)
     enhance: Enhance
     try:
@@ -62,7 +68,12 @@ def from_weights(path: Path | None = None, name: str | None = None) -> Method:
     except ConfigError:  # a variant that only PyTorch runs
         engine, enhance = "torch", torch_enhance(checked)
     description = {"kind": "weights", "engine": engine, "weights_sha256": checked.sha256}
-    return Method(name or path.stem, description, enhance)
+    return Method(name or default_name(path), description, enhance)
+
+
+def default_name(path: Path) -> str:
+    """Returns what tables call weights: a training names all of its files alike, so their folder tells them apart."""
+    return path.absolute().parent.name if path.stem in COMMON_NAMES else path.stem
 
 
 def torch_enhance(checked: weights_file.Weights) -> Enhance:

@@ -131,6 +131,9 @@ def read(path: Path) -> Result:
         scores = {resize: _read_images(section["images"]) for resize, section in document["results"].items()}
         if not document["names"].get("sha256") or not scores or not all(scores.values()):
             raise DataError(f"{path} has no pictures, or no hash of their list, so it cannot be compared")
+        count = document["names"].get("count")
+        if count is not None and any(len(images) != count for images in scores.values()):
+            raise DataError(f"{path} lacks pictures, or has too many: its list has {count}; score the method again")
         shown = (document["method"], document["protocol"]["name"], document["names"]["sha256"])
         if not all(isinstance(text, str) for text in shown):
             raise TypeError("method, protocol.name and names.sha256 must be texts")
@@ -161,6 +164,10 @@ def versions() -> dict[str, str]:
 def _read_images(images: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     scores: dict[str, dict[str, float]] = {}
     for image in images:
+        if not isinstance(image["name"], str):
+            raise TypeError(f"the name of a picture must be a text, got {image['name']!r}")
+        if image["name"] in scores:
+            raise ValueError(f"{image['name']} is there twice")
         values = {metric: float(value) for metric, value in image.items() if metric != "name"}
         wrong = [metric for metric, value in values.items() if math.isnan(value)]
         if wrong:

@@ -23,7 +23,10 @@ def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     random = np.random.default_rng(SEED)
     per_chunk = max(1, CHUNK // array.size)
     sizes = [min(per_chunk, RESAMPLES - start) for start in range(0, RESAMPLES, per_chunk)]
-    means = np.concatenate([array[random.integers(0, array.size, (size, array.size))].mean(axis=1) for size in sizes])
+    with np.errstate(invalid="ignore"):  # infinities of both signs have no mean
+        means = np.concatenate(
+            [array[random.integers(0, array.size, (size, array.size))].mean(axis=1) for size in sizes]
+        )
     means.sort()
     tail = round((1 - LEVEL) / 2 * RESAMPLES)
     return float(means[tail]), float(means[-1 - tail])  # order statistics: no arithmetic, so infinities survive
@@ -47,6 +50,13 @@ def wilcoxon(differences: Sequence[float]) -> float:
         return min(1.0, 2.0 * float(tail))
     deviation = math.sqrt(float(np.square(doubled.astype(np.float64)).sum()))
     return math.erfc(abs(2 * positive - total) / deviation / math.sqrt(2))
+
+
+def signed_rank_sum(differences: Sequence[float]) -> float:
+    """Returns the ranks of the rises minus those of the falls: the direction that `wilcoxon` is sure or unsure of."""
+    array = np.asarray(differences, dtype=np.float64)
+    array = array[array != 0]
+    return float((_doubled_ranks(np.abs(array)) * np.sign(array)).sum()) / 2 if array.size else 0.0
 
 
 def _doubled_ranks(magnitudes: Values) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Plain text tables for terminals."""
+"""Tables as plain text for terminals, and as Markdown."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ def render(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     text = [_line(lines[0], widths), _line(["-" * width for width in widths], widths)]
     return "\n".join(text + [_line(line, widths) for line in lines[1:]])
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns the table in Markdown; a bar in a cell stays in its cell."""
+    lines = [[cell.replace("|", "\\|") for cell in line] for line in (header, *rows)]
+    lines.insert(1, ["---", *["---:"] * (len(header) - 1)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def number(value: float | None, decimals: int, signed: bool = False) -> str:

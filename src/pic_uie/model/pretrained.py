@@ -13,7 +13,7 @@ from pic_uie.files import atomic_write
 from pic_uie.typed import from_mapping
 from pic_uie.writing import explained
 
-WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "README.md"
+WEIGHTS, CONFIG, CARD = weights.IN_FOLDER, "config.json", "README.md"
 KIND = "pic-uie"
 
 _CARD = """---
@@ -58,13 +58,13 @@ def save(folder: str | Path, checked: weights.Weights, license_name: str) -> Pat
 
 
 def load(path: str | Path) -> weights.Weights:
-    """Reads such a folder, or a weights file.
+    """Reads such a folder, a weights file, or weights of the package by their name.
 
     Raises:
         WeightsError: Weights or configuration are missing, damaged, or do not agree with each other; or a name of the
             hub was given, which would have to be downloaded.
     """
-    place = Path(path)
+    place = weights.NAMED.get(str(path), Path(path))
     if place.is_file():
         return weights.load(place)
     if not place.is_dir():

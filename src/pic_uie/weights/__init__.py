@@ -27,6 +27,7 @@ BASELINE_FORMAT = "pic-uie-baseline-1"  # of the systems that the paper compares
 HEADER = "pic-uie"
 DEFAULT_PATH = Path(__file__).with_name("pic_uie.safetensors")
 NAMED = {"bright": Path(__file__).with_name("bright.safetensors")}  # MODEL_CARD.md says when to take them
+IN_FOLDER = "model.safetensors"  # of a folder in the Hugging Face layout
 MAX_BYTES = 64 << 20  # the widest model of the paper is 2 MB; anything larger is not ours
 _HEADER_BYTES = 1 << 20
 

@@ -183,7 +183,14 @@ def test_what_cannot_be_drawn_is_reported(folders, mine, capsys):
     base = mine[1]
     (base / "other.json").write_text("{}")
     one = f"One={folders / 'one'}"
+    (folders / "square").mkdir()
+    Image.new("RGB", (64, 64)).save(folders / "square/a.png")
     cases = [
+        (
+            ["grid", one, f"Two={folders / 'square'}", "-o", str(base / "g.png")],
+            1,
+            "a is 64x64 in Two and 90x60 in One",
+        ),
         (["grid", one, "-o", str(base / "g.jpg")], 2, ".png or .pdf"),
         (["grid", one, "--pictures", "z", "-o", str(base / "g.png")], 1, "lacks the picture z"),
         (["grid", one, "--crop", "q=0,0,1,1", "-o", str(base / "g.png")], 2, "no picture 'q'"),

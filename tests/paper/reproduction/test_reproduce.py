@@ -100,6 +100,26 @@ def test_what_was_trained_elsewhere_is_scored_when_it_is_collected(reproduce, tm
     assert "is not the curve of a training" in capsys.readouterr().err
 
 
+def test_what_is_collected_is_of_the_pictures_and_weights_at_hand(reproduce, water, tmp_path, capsys):
+    assert reproduce("lut-grid", tmp_path, "--only", "lut-5", "--only", "paper") == 0
+    first = load(tmp_path / "lut-grid.json")
+    two = tmp_path / "two.txt"
+    two.write_text("\n".join((water / "held-out.txt").read_text().split()[:2]) + "\n")
+    assert reproduce("lut-grid", tmp_path, "--collect", "--validation", str(two)) == 0
+    assert load(tmp_path / "lut-grid.json")["names"]["uieb-90"]["count"] == 2
+    assert reproduce("lut-grid", tmp_path, "--collect") == 0
+    assert load(tmp_path / "lut-grid.json") == first
+    shutil.copy(tmp_path / "paper/last.safetensors", tmp_path / "paper/kept")
+    (tmp_path / "paper/last.safetensors").write_bytes(b"junk")
+    assert reproduce("lut-grid", tmp_path, "--collect") != 0
+    (tmp_path / "paper/last.safetensors").unlink()  # a score alone cannot be made again
+    assert reproduce("lut-grid", tmp_path, "--collect", "--validation", str(two)) == 1
+    assert "is of other pictures" in capsys.readouterr().err
+    for missing in (["--seeds-from", str(tmp_path / "nope")], ["-o", str(tmp_path / "nope")]):
+        assert reproduce("lut-grid", tmp_path, "--collect", *missing) == 1
+        assert "nope is not a folder" in capsys.readouterr().err
+
+
 def test_an_interrupted_table_goes_on_to_the_same_weights(reproduce, tmp_path, monkeypatch):
     only = ["--only", "11x11", "--only", "9x9"]
     assert reproduce("lut-grid", tmp_path / "whole", *only, epochs="2") == 0
@@ -154,8 +174,10 @@ def test_wrong_words_are_reported(reproduce, tmp_path, capsys):
     assert reproduce("lut-gird", tmp_path) == 2
     assert "'lut-grid'" in capsys.readouterr().err
     assert reproduce("lut-grid", tmp_path, "--only", "6x6") == 2
-    assert reproduce("quality", tmp_path, "--method", "nameless") == 2
+    assert reproduce("quality", tmp_path, "--method", "nameless", settings=[]) == 2
     assert "NAME=PATH" in capsys.readouterr().err
+    assert reproduce("quality", tmp_path, "--plan", settings=[]) == 2
+    assert "quality trains nothing" in capsys.readouterr().err
 
 
 def test_quality_of_a_protocol_that_the_paper_lacks_is_refused_before_the_work(reproduce, tmp_path, capsys):

@@ -19,6 +19,7 @@ Crop = tuple[float, float, float, float]  # left, top, width, height as shares o
 COLORS = (OURS, SECOND)
 _CELL, _GAP, _TITLE, _MARGIN = 2.0, 0.05, 0.3, 0.03  # inches
 _LONGEST = 10  # times as long as it is wide
+_SHAPE = 0.02  # by which shapes may differ: sizes are rounded
 _LARGEST = 900  # pixels across a drawn picture; more is not seen
 
 
@@ -65,6 +66,13 @@ def load(methods: Mapping[str, Path | Enhance], stems: Sequence[str]) -> dict[st
             for name, method in methods.items()
         ]
         height, width = rows[stem][0].shape[:2]
+        for name, picture in zip(methods, rows[stem], strict=True):
+            tall, wide = picture.shape[:2]
+            if abs(wide * height - width * tall) > _SHAPE * width * tall:
+                raise DataError(
+                    f"{stem} is {wide}x{tall} in {name} and {width}x{height} in {next(iter(methods))}: "
+                    "the same region cannot be shown of pictures of another shape"
+                )
         if max(height, width) > _LONGEST * min(height, width):
             raise DataError(f"{stem} is {width}x{height}: too long to be drawn beside others")
     return rows

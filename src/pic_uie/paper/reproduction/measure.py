@@ -74,7 +74,14 @@ def pictures_of(test: TestSet) -> tuple[Protocol, Names, list[Case]]:
     return protocol, *gather(protocol, folders, test.list_file)
 
 
-def measure(run: Path, name: str, test: TestSet, jobs: int, on_done: Callable[[], None] = lambda: None) -> Result:
+def measure(
+    run: Path,
+    name: str,
+    test: TestSet,
+    jobs: int,
+    on_done: Callable[[], None] = lambda: None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Result:
     """Scores the run's final weights on a test set; a result of the same weights and pictures is not made again."""
     protocol, names, cases = pictures_of(test)
     source = from_weights(run / WEIGHTS, name)
@@ -83,6 +90,7 @@ def measure(run: Path, name: str, test: TestSet, jobs: int, on_done: Callable[[]
         before = results.read(stored)
         if before.names["sha256"] == names.sha256 and before.source == source.description:
             return before
+    say(f"scoring {run}")
     scores = score(cases, Task(choose(METRICS), protocol.resize, source.enhance), jobs, on_done)
     result = Result(name, source.description, asdict(protocol), names.facts(), scores)
     result.write(run / test.file)

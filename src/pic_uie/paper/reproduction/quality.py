@@ -11,7 +11,7 @@ from pic_uie.evaluation.compare import compare, identified
 from pic_uie.evaluation.metrics import METRICS
 from pic_uie.evaluation.report import title
 from pic_uie.evaluation.results import Result, versions
-from pic_uie.evaluation.tables import number, render
+from pic_uie.evaluation.tables import markdown_table, number, render
 from pic_uie.paper import tables as paper
 from pic_uie.paper.reproduction.orderings import Ordering, judge
 from pic_uie.paper.reproduction.report import FORMAT
@@ -76,8 +76,7 @@ def markdown(report: Mapping[str, Any]) -> str:
     """Returns the report as a Markdown page."""
     parts = [f"# quality, {report['protocol']}"]
     for caption, header, rows in _tables(report):
-        lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-        parts.append(f"**{caption}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines))
+        parts.append(f"**{caption}**\n\n{markdown_table(header, rows)}")
     parts.append("## Which of the paper's orderings hold\n\n" + "\n".join(f"* {line}" for line in _sentences(report)))
     return "\n\n".join(parts) + "\n"
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from pic_uie import typed_yaml
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.evaluation import results
-from pic_uie.evaluation.compare import compare
+from pic_uie.evaluation.compare import compare, identified
 from pic_uie.evaluation.results import Result
 from pic_uie.paper.reproduction import correlations
 from pic_uie.paper.reproduction.measure import METRICS, RESIZE, Measured, TestSet, measure, pictures_of
@@ -111,18 +111,21 @@ def score_finished(
     """Scores the runs that were trained to their end elsewhere: recipe, curve and final weights are all that it takes.
 
     Raises:
-        DataError: A curve is damaged, or pictures are missing or unreadable.
+        DataError: There is no such folder of runs, a curve is damaged, or pictures are missing or unreadable.
     """
+    for place in (shop.output, *seeds):
+        if not place.is_dir():
+            raise DataError(f"{place} is not a folder: it should hold the runs of `pic-uie reproduce`")
+    for test in shop.tests:
+        pictures_of(test)
     held_out: dict[int, Pairs] = {}
     for run in runs:
         for folder in (place / run.config for place in (shop.output, *seeds)):
             epochs = run.recipe.optimization.epochs
             if not (folder / correlations.WEIGHTS).is_file() or not _is_finished(folder, epochs):
                 continue
-            if not all((folder / f"{test.file}.json").is_file() for test in shop.tests):
-                say(f"scoring {folder}")
-                for test in shop.tests:
-                    measure(folder, run.config, test, shop.jobs)
+            for test in shop.tests:
+                measure(folder, run.config, test, shop.jobs, say=say)
             if shop.depth and not (folder / correlations.FILE).is_file():
                 size = run.recipe.size
                 if size not in held_out:
@@ -158,6 +161,7 @@ def collect(
         DataError: A result is damaged, or on other pictures.
     """
     measured = {}
+    lists = {test.column: pictures_of(test)[1] for test in tests}
     for run in runs:
         found: dict[int, dict[str, Result]] = {}
         for place in (output, *seeds):
@@ -166,6 +170,12 @@ def collect(
             present = {column: results.read(path) for column, path in scores.items() if path.is_file()}
             if not present:
                 continue
+            for column, result in present.items():
+                if result.names["sha256"] != lists[column].sha256:
+                    raise DataError(
+                        f"{scores[column]} is of other pictures ({identified(result.names)}): score it again with "
+                        "--collect, or give the list that it was made with"
+                    )
             recipe, wanted = typed_yaml.load(Recipe, folder / "config.yaml").in_use, run.recipe.in_use
             if replace(recipe, seed=wanted.seed) != wanted or (place == output and recipe != wanted):
                 raise ConfigError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pic_uie.evaluation.metrics import METRICS
-from pic_uie.evaluation.tables import number, render
+from pic_uie.evaluation.tables import markdown_table, number, render
 from pic_uie.paper.reproduction.orderings import RULED_OUT, WITHIN
 from pic_uie.paper.reproduction.report import tables
 
@@ -23,7 +23,7 @@ def plain(report: Mapping[str, Any]) -> str:
 def markdown(report: Mapping[str, Any]) -> str:
     """Returns the report as a Markdown page."""
     parts = [f"# {report['table']}", report["title"]]
-    parts += [f"**{caption}**\n\n{_markdown_table(header, rows)}" for caption, header, rows in tables(report)]
+    parts += [f"**{caption}**\n\n{markdown_table(header, rows)}" for caption, header, rows in tables(report)]
     parts.append("## Which of the paper's orderings hold\n\n" + "\n".join(f"* {line}" for line in sentences(report)))
     used = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
     return "\n\n".join([*parts, f"Made with {used}."]) + "\n"
@@ -59,7 +59,7 @@ def summary(reports: Sequence[Mapping[str, Any]]) -> str:
                 counts = [str(words.count(word)) for word in verdicts]
                 ruled_out = sum(verdict["size"] == RULED_OUT for verdict in here)
                 lines.append([report["table"], rows, f"{column} {METRICS[metric].title}", *counts, str(ruled_out)])
-    return f"Orderings of a row and the full model:\n\n{_markdown_table(header, lines)}\n"
+    return f"Orderings of a row and the full model:\n\n{markdown_table(header, lines)}\n"
 
 
 def _sentence(verdict: Mapping[str, Any]) -> str:
@@ -90,8 +90,3 @@ def _count(report: Mapping[str, Any], column: str, metric: str) -> list[str]:
             told = ", ".join(f"{count} {VERBS.get(word, word)}" for word, count in counts.items())
             lines.append(f"{where}, {len(measured)} measured orderings {what}: {told}")
     return lines
-
-
-def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
