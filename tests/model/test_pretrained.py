@@ -44,6 +44,16 @@ def test_a_card_that_people_wrote_is_kept(folder):
     assert (folder / "README.md").read_text() == "mine"
 
 
+def test_a_card_keeps_its_text_and_names_the_weights_beside_it(folder):
+    card = folder / "README.md"
+    card.write_text(card.read_text() + "Trained on my reef.\n")
+    PicUie(ModelConfig(width=12)).save_pretrained(folder)
+    checked = weights.load(folder / "model.safetensors")
+    assert f"`{checked.sha256}`" in card.read_text()
+    assert card.read_text().count("the hash of the weights is") == 1
+    assert card.read_text().endswith("Trained on my reef.\n")
+
+
 def test_a_weights_file_will_do(folder):
     assert PicUie.from_pretrained(DEFAULT_PATH).config == ModelConfig()
 

@@ -95,8 +95,9 @@ def _table(rows: dict[str, dict[str, Any]], sequences: int, frames: int | None, 
         more = ["-", "-"]
         if name != RAW:
             paired = zip(row["pairs"], rows[RAW]["pairs"], strict=True)
-            ends = bootstrap_interval([mine["inliers"] - theirs["inliers"] for mine, theirs in paired])
-            interval = " .. ".join(number(end, 1, signed=True) for end in ends)
+            differences = [mine["inliers"] - theirs["inliers"] for mine, theirs in paired]
+            ends = bootstrap_interval(differences)
+            interval = " .. ".join(number(end, 1, signed=True) for end in ends) if len(differences) > 1 else "-"
             more = [number(means["inliers"] - raw["inliers"], 1, signed=True), interval]
         lines.append([name, *cells, f"{100 * means['inlier_share']:.1f} %", *more])
     theirs = paper.table("efficiency-downstream").row(paper.ours()).group("matching")

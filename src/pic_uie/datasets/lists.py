@@ -47,7 +47,9 @@ def find(name_or_file: str) -> Path:
         return path(name_or_file)
     file = Path(name_or_file)
     if not file.suffix and not file.exists():
-        raise ConfigError(f"no list {name_or_file!r}: {did_you_mean(name_or_file, known())} For your own, name a file")
+        raise ConfigError(
+            f"no list {name_or_file!r}: {did_you_mean(name_or_file, known())} (or the path of a list file)"
+        )
     return file
 
 

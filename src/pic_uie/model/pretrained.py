@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -26,7 +27,7 @@ tags: [underwater, image-enhancement]
 # PIC-UIE
 
 Predicts seven corrections from a thumbnail and applies them to an underwater picture at its own size.
-{parameters:,} parameters; the hash of the weights is `{sha256}`.
+{weights_line}
 
     from pic_uie.model import PicUie
     model = PicUie.from_pretrained("this/folder")       # PyTorch
@@ -38,8 +39,12 @@ Say below what these weights were trained on, how they were scored (protocol and
 """
 
 
+_WEIGHTS_LINE = "{parameters:,} parameters; the hash of the weights is `{sha256}`."
+_ANY_WEIGHTS_LINE = re.compile(r"^[\d,]+ parameters; the hash of the weights is `[0-9a-f]{64}`\.$", re.MULTILINE)
+
+
 def save(folder: str | Path, checked: weights.Weights, license_name: str) -> Path:
-    """Writes the three files; a card that is there already is kept, for people write into it.
+    """Writes the three files; of a card that is there already only the line about the weights changes.
 
     Raises:
         UnwritableError: The folder cannot be written.
@@ -47,13 +52,15 @@ def save(folder: str | Path, checked: weights.Weights, license_name: str) -> Pat
     folder = Path(folder)
     config = {"model_type": KIND, "weights_sha256": checked.sha256, **asdict(checked.config)}
     parameters = sum(array.size for array in checked.parameters.values())
-    facts = {"sha256": checked.sha256, "parameters": parameters, "weights": WEIGHTS, "config": CONFIG}
+    line = _WEIGHTS_LINE.format(parameters=parameters, sha256=checked.sha256)
+    card = _CARD.format(license=license_name, weights_line=line, weights=WEIGHTS, config=CONFIG)
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
         weights.save(folder / WEIGHTS, checked.config, checked.parameters)
         atomic_write(folder / CONFIG, (json.dumps(config, indent=2, sort_keys=True) + "\n").encode())
-        if not (folder / CARD).exists():
-            atomic_write(folder / CARD, _CARD.format(license=license_name, **facts).encode())
+        if (folder / CARD).exists():
+            card = _ANY_WEIGHTS_LINE.sub(line, (folder / CARD).read_text(encoding="utf-8"))
+        atomic_write(folder / CARD, card.encode())
     return folder
 
 
