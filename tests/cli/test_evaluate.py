@@ -1,8 +1,12 @@
 """`pic-uie evaluate`, as a user runs it."""
 
 import csv
+import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
+from shutil import copyfile
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ import pytest
 from pic_uie import weights
 from pic_uie.cli import methods
 from pic_uie.cli.main import main
+from pic_uie.datasets import lists
 
 cv2 = pytest.importorskip("cv2", reason="the evaluate extra is not installed")
 
@@ -59,7 +64,7 @@ def test_report_json_and_csv_tell_one_story(case, capsys):
     assert evaluate(case, "-o", str(case / "out/good"), "--name", "Good") == 0
     captured = capsys.readouterr()
     assert "Good on small: 3 pictures" in captured.out
-    assert "PIC-UIE" in captured.out  # the paper's row
+    assert "paper's" not in captured.out  # these are other pictures
     assert "small 3/3" in captured.err
     document = json.loads((case / "out/good.json").read_text())
     assert document["format"] == "pic-uie-evaluation-1"
@@ -261,3 +266,42 @@ def test_a_name_of_weights_comes_before_a_folder_and_a_path_is_a_path(tmp_path, 
     assert named.enhance is not None
     assert named.description["weights_sha256"] == weights.load("bright").sha256
     assert (folder.enhance, folder.folder) == (None, Path("bright"))
+
+
+def test_a_protocol_of_ones_own_has_a_name_of_its_own(case, capsys):
+    (case / "small.yaml").write_text(PROTOCOL.replace("name: small", "name: uieb-90"))
+    assert evaluate(case) == 2
+    assert "give it a name of its own" in capsys.readouterr().err
+
+
+def test_finished_pictures_beside_weights_are_still_pictures(case, capsys):
+    copyfile(weights.DEFAULT_PATH, case / "good/model.safetensors")
+    assert evaluate(case, "-q", "-o", str(case / "out")) == 0
+    assert json.loads((case / "out.json").read_text())["source"] == {"kind": "pictures"}
+    command = ["evaluate", "--protocol", str(case / "small.yaml"), "--data", str(case / "data")]
+    assert main([*command, "--weights", str(case / "good"), "--method", "nu2net"]) != 0  # they are ours
+
+
+def test_weights_that_know_the_list_are_reported(case, capsys, monkeypatch):
+    names = "".join(f"{stem}\n" for stem in sorted(STEMS))
+    facts = {"mine-3": lists.KnownList(hashlib.sha256(names.encode()).hexdigest(), "us")}
+    monkeypatch.setattr(lists, "known", lambda: {**facts, "other": lists.KnownList("0" * 64, "them", held_out=True)})
+    command = ["evaluate", "--protocol", str(case / "small.yaml"), "--data", str(case / "data"), "-q"]
+    assert main(command) == 0
+    assert "CAUTION: pic_uie was trained on pictures of mine-3; the known lists it has not seen: other" in (
+        capsys.readouterr().out
+    )
+    assert main([*command, "--predictions", str(case / "good")]) == 0
+    assert "CAUTION" not in capsys.readouterr().out
+    facts["mine-3"] = lists.KnownList(facts["mine-3"].sha256, "us", held_out=True)
+    assert main(command) == 0
+    assert "CAUTION" not in capsys.readouterr().out
+
+
+def test_scores_outlive_a_broken_pipe(case):
+    command = [sys.executable, "-m", "pic_uie", "evaluate", "--protocol", str(case / "small.yaml"), "-q"]
+    command += ["--data", str(case / "data"), "--predictions", str(case / "good"), "-o", str(case / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.close()
+        process.wait(60)
+    assert json.loads((case / "out.json").read_text())["names"]["count"] == 3

@@ -197,7 +197,7 @@ def test_the_names_of_a_folder_count_in_their_order(tmp_path, capsys):
         for number in range(count):
             picture(tmp_path / "UIEB" / part / f"{number}.png", (10, 10))
     main(["data", "check", "uieb", str(tmp_path / "UIEB")])
-    assert "3" in capsys.readouterr().out.splitlines()[1]
+    assert "input: 3 pictures in " in capsys.readouterr().out.splitlines()[1]
 
 
 NAN_BOX = "<annotation><object><name>x</name><bndbox><xmin>nan</xmin><ymin>1</ymin><xmax>2</xmax><ymax>2</ymax></bndbox></object></annotation>"  # fmt: skip # noqa: E501
@@ -210,3 +210,62 @@ def test_annotations_that_are_none(urpc, text, capsys):
     (urpc / "train/box/000003.xml").write_text(text)
     assert main(["data", "check", "urpc", str(urpc)]) == 1
     assert "000003.xml is not a VOC annotation" in capsys.readouterr().err
+
+
+def test_what_fails_leaves_nothing_behind(urpc, tmp_path, capsys):
+    (urpc / "train/image/000004.jpg").write_bytes(b"no picture")
+    assert main(["data", "check", "urpc", str(urpc)]) == 1
+    assert "not as published: 1 pictures cannot be read: image/000004.jpg" in capsys.readouterr().out
+    before = sorted(tmp_path.iterdir())
+    assert main(["data", "prepare", "urpc", str(urpc), "-o", str(tmp_path / "yolo")]) == 1
+    assert sorted(tmp_path.iterdir()) == before
+    picture(urpc / "train/image/000004.jpg", (100, 80))
+    (tmp_path / "yolo").mkdir()
+    assert main(["data", "prepare", "urpc", str(urpc), "-o", str(tmp_path / "yolo")]) == 0
+    assert sorted(path.name for path in (tmp_path / "yolo").iterdir()) == ["data.yaml", "images", "labels"]
+    assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "yolo"])
+
+
+def test_pictures_that_cannot_be_told_apart_or_read_are_complaints(tmp_path, capsys):
+    for place in ("a", "b"):
+        picture(tmp_path / "UIQAD" / place / "same.png", (1920, 1080))
+    (tmp_path / "UIQAD/a/junk.png").write_bytes(b"junk")
+    assert main(["data", "check", "uiqad", str(tmp_path / "UIQAD")]) == 1
+    printed = capsys.readouterr().out
+    assert "1080p has several files named same" in printed
+    assert "1 pictures cannot be read: a/junk.png" in printed
+    assert main(["data", "prepare", "uiqad", str(tmp_path / "UIQAD"), "-o", str(tmp_path / "shape")]) == 1
+    assert "two pictures would be same in 1080p" in capsys.readouterr().err
+
+
+def test_classes_without_a_box_are_refused(urpc, tmp_path, capsys):
+    command = ["data", "prepare", "urpc", str(urpc), "-o", str(tmp_path / "yolo"), "--classes"]
+    assert main([*command, "echinus,Scallop"]) == 2
+    assert "no box is labelled Scallop: there are echinus, scallop, waterweeds" in capsys.readouterr().err
+    for annotation in urpc.rglob("*.xml"):
+        annotation.write_text(VOC.replace("echinus", "crab").replace("scallop", "eel"))
+    assert main([*command[:-1]]) == 2
+    assert "there are crab, eel, waterweeds" in capsys.readouterr().err
+    assert not (tmp_path / "yolo").exists()
+
+
+def test_lists_and_shares_that_contradict_each_other(urpc, tmp_path, capsys):
+    for folder in ("one", "two"):
+        lists = urpc / folder / "ImageSets/Main"
+        lists.mkdir(parents=True)
+        for split, stem in (("train", 1), ("val", 2), ("test", 3)):
+            (lists / f"{split}.txt").write_text(f"{stem:06}\n")
+    command = ["data", "prepare", "urpc", str(urpc), "-o", str(tmp_path / "yolo")]
+    assert main(command) == 1
+    assert "two lists go by the name train" in capsys.readouterr().err
+    for path in (urpc / "two").rglob("*.txt"):
+        path.unlink()
+    assert main([*command, "--split", "0.5", "0.2", "0.3"]) == 2
+    assert "leave out the shares" in capsys.readouterr().err
+    assert main(command) == 0
+
+
+@pytest.mark.parametrize("option", [["--scene", "x"], ["--classes", "a"], ["--split", "0.5", "0.2", "0.3"]])
+def test_options_of_another_set_are_refused(small_uieb, tmp_path, option, capsys):
+    assert main(["data", "prepare", "uieb", str(small_uieb), "-o", str(tmp_path / "shape"), *option]) == 2
+    assert f"{option[0]} is for" in capsys.readouterr().err

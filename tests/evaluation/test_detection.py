@@ -99,9 +99,10 @@ def test_another_set_does_not_get_the_pictures_of_this_one(small_set, weights_fi
 def test_the_files_of_the_set_are_not_overwritten(small_set, weights_file, capsys):
     root = small_set.parent
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
-    options = ["--method", f"ours={weights_file}", "--prepare", "-q", "-o", str(root)]
-    assert main(["evaluate", "detection", str(small_set), *options]) == 2
-    assert "is a part of the data set" in capsys.readouterr().err
+    for place in (root, root / "labels/train", root / "labels/train/detectors"):
+        options = ["--method", f"ours={weights_file}", "--prepare", "-q", "-o", str(place)]
+        assert main(["evaluate", "detection", str(small_set), *options]) == 2
+        assert "is a part of the data set" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in before} == before
 
 

@@ -11,6 +11,7 @@ import pytest
 from pic_uie.cli.main import main
 from pic_uie.errors import ConfigError, DataError
 from pic_uie.evaluation import method_text, statistics
+from pic_uie.evaluation.compare import compare, summary_table
 from pic_uie.evaluation.method_table import build
 from pic_uie.evaluation.results import Result, read
 
@@ -124,6 +125,23 @@ def test_perfect_pictures_on_both_sides_leave_no_mean_but_a_direction():
     assert verdict(base, shifted("other", np.r_[math.inf, np.linspace(0.2, 0.5, 29)])) == "better"
 
 
+@pytest.mark.filterwarnings("error")
+def test_perfect_pictures_have_no_interval_where_there_is_no_mean():
+    first = shifted("one", np.r_[math.inf, np.zeros(29)])
+    second = shifted("two", np.r_[np.zeros(29), math.inf])
+    difference = compare(first, second)
+    assert "  -  " in summary_table(difference, "one", "two").splitlines()[-1]
+    seeds = build([first, replace(second, method="one")])
+    assert "inf ± -" in method_text.plain(seeds)
+
+
+def test_other_folders_under_the_name_of_a_protocol_are_refused():
+    first, second = result("a", 0.0), result("b", 1.0)
+    second = replace(second, protocol={**second.protocol, "inputs": "elsewhere"})
+    with pytest.raises(DataError, match="different inputs under one name of protocol"):
+        build([first, second])
+
+
 def verdict(base, other):
     table = build([base, other], against="base")
     return method_text.markdown(table).splitlines()[-1].split(" | ")[-1].rstrip(" |")
@@ -165,11 +183,17 @@ def test_the_command_writes_all_three_forms(tmp_path, capsys):
     }
     assert float(rows[0]["mean"]) == pytest.approx(21, abs=1.5)
     assert all("list names.txt" in row["pictures"] for row in rows)
-    assert r"PIC\_UIE & \textbf{" in latex
-    assert r"NU2Net & \underline{" in latex
+    assert r"PIC\_UIE & 2 & \textbf{" in latex
+    assert r"NU2Net & 1 & \underline{" in latex
     assert latex.count(r"\toprule") == latex.count(r"\midrule") == latex.count(r"\bottomrule") == 1
     body = latex.split(r"\midrule")[1].split(r"\bottomrule")[0]
-    assert all(line.count("&") == 2 and line.endswith(r"\\") for line in body.strip().splitlines())
+    assert all(line.count("&") == 3 and line.endswith(r"\\") for line in body.strip().splitlines())
+    low, high = (f"{float(rows[0][end]):.3f}" for end in ("low", "high"))
+    assert f"{low} to {high}" in body
+    below = latex.split(r"\bottomrule")[1]
+    assert "sha256 aaaaaaaaaaaaaaaa" in below  # typeset, not in a comment
+    assert "differs from PIC\\_UIE (paired Wilcoxon" in below
+    assert "%" not in latex.replace(r"\%", "")
 
 
 def test_results_are_never_overwritten_and_other_files_are_refused(tmp_path, capsys):

@@ -45,11 +45,13 @@ def run(arguments: argparse.Namespace) -> int:
     from pic_uie.datasets import published
     from pic_uie.datasets.folders import NoPicturesError
     from pic_uie.datasets.prepare import Wishes, check, prepare
-    from pic_uie.datasets.voc import CLASSES, SHARES
+    from pic_uie.datasets.voc import CLASSES
 
     if arguments.action == "lists":
         return _lists()
     facts = published.get(arguments.name)
+    if arguments.action == "prepare":
+        _refuse_foreign(arguments)
     try:
         found = check(arguments.name, arguments.folder)
         if arguments.action == "check":
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             copy=arguments.copy,
             scenes=arguments.scene,
             classes=_classes(arguments.classes) if arguments.classes else CLASSES,
-            shares=arguments.split or SHARES,
+            shares=arguments.split,
         )
         for line in prepare(arguments.name, arguments.folder, arguments.output, wishes):
             print(line)
@@ -74,6 +76,12 @@ def run(arguments: argparse.Namespace) -> int:
     for complaint in found.complaints:
         print(f"not as published: {complaint}")
     return OK
+
+
+def _refuse_foreign(arguments: argparse.Namespace) -> None:
+    for option, owner in (("scene", "flsea"), ("classes", "urpc"), ("split", "urpc")):
+        if getattr(arguments, option) and arguments.name != owner:
+            raise ConfigError(f"--{option} is for {owner}, not for {arguments.name}: leave it out")
 
 
 def _classes(text: str) -> list[str]:

@@ -111,10 +111,10 @@ def _score(arguments: argparse.Namespace) -> int:
         scores=scores,
         assets={metric.asset.file: metric.asset.sha256 for metric in task.metrics.values() if metric.asset},
     )
-    print(report.text(result))
-    if stem is not None:
+    if stem is not None:  # before anything is printed: a pipe that breaks must not cost the scores
         for path in result.write(stem):
             print(f"wrote {path}", file=sys.stderr)
+    print(report.text(result))
     return OK
 
 
@@ -161,16 +161,16 @@ def _folders(arguments: argparse.Namespace, protocol: Protocol) -> Folders:
 
 
 def _source(arguments: argparse.Namespace) -> Method:
-    from pic_uie.evaluation.predictions import from_weights
+    from pic_uie.evaluation.predictions import finished_pictures, from_weights
 
     system = None if arguments.method == OURS else arguments.method
     if arguments.predictions is not None:
         if arguments.method:
             raise ConfigError("--method says whose weights are run: finished pictures take --name")
-        return from_path(arguments.predictions, arguments.name)
+        return finished_pictures(arguments.predictions, arguments.name)
     if arguments.weights is None and system is not None:
         raise ConfigError(f"{system} has no weights in this package: train it, and name them with --weights FILE")
-    if arguments.weights is None or arguments.method == OURS or arguments.weights.is_dir():
+    if arguments.weights is None or arguments.method == OURS or (system is None and arguments.weights.is_dir()):
         return from_weights(arguments.weights, arguments.name)
     return from_path(arguments.weights, arguments.name, system)
 

@@ -31,6 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     metric = arguments.metric or next(iter(differences))
     if metric not in differences:
         raise ConfigError(f"the results do not share the metric {metric!r}: {did_you_mean(metric, differences)}")
+    if arguments.output:
+        write(arguments.output, to_csv(differences))
     count = len(differences[metric].by_name)
     protocols = list(dict.fromkeys((a.protocol["name"], b.protocol["name"])))
     print(f"{' against '.join(protocols)}, {resize}, {count} pictures, {identified(a.names)}")
@@ -38,6 +40,4 @@ def run(arguments: argparse.Namespace) -> int:
         print("two protocols: that their pictures have the same names does not make them the same pictures")
     print(summary_table(differences, a.method, b.method))
     print(f"\nwhere B fares worst against A\n{worst_table(differences[metric], metric)}")
-    if arguments.output:
-        write(arguments.output, to_csv(differences))
     return OK

@@ -66,7 +66,6 @@ def run(arguments: argparse.Namespace) -> int:
         with Progress(total, name, arguments.quiet) as progress:
             found = matching.match_sequences(sequences, way, progress.advance)
         rows[name] = {"source": dict(description), "summary": matching.summary(found), "pairs": matching.as_rows(found)}
-    print(_table(rows, len(sequences), frames, stride))
     if arguments.output:
         protocol = {
             "sequences": {name: [path.name for path in paths] for name, paths in sequences.items()},
@@ -77,13 +76,14 @@ def run(arguments: argparse.Namespace) -> int:
         }
         document = {"format": FORMAT, "protocol": protocol, "methods": rows}
         write(arguments.output, json.dumps(document, indent=1) + "\n")
+    print(_table(rows, len(sequences), frames, stride))
     return OK
 
 
 def _table(rows: dict[str, dict[str, Any]], sequences: int, frames: int | None, stride: int) -> str:
     from pic_uie.evaluation.matching import RAW
     from pic_uie.evaluation.statistics import bootstrap_interval
-    from pic_uie.evaluation.tables import number, render
+    from pic_uie.evaluation.tables import interval, number, render
     from pic_uie.paper import tables as paper
 
     pairs = len(next(iter(rows.values()))["pairs"])
@@ -96,9 +96,8 @@ def _table(rows: dict[str, dict[str, Any]], sequences: int, frames: int | None, 
         if name != RAW:
             paired = zip(row["pairs"], rows[RAW]["pairs"], strict=True)
             differences = [mine["inliers"] - theirs["inliers"] for mine, theirs in paired]
-            ends = bootstrap_interval(differences)
-            interval = " .. ".join(number(end, 1, signed=True) for end in ends) if len(differences) > 1 else "-"
-            more = [number(means["inliers"] - raw["inliers"], 1, signed=True), interval]
+            ends = interval(*bootstrap_interval(differences), 1, signed=True) if len(differences) > 1 else "-"
+            more = [number(means["inliers"] - raw["inliers"], 1, signed=True), ends]
         lines.append([name, *cells, f"{100 * means['inlier_share']:.1f} %", *more])
     theirs = paper.table("efficiency-downstream").row(paper.ours()).group("matching")
     matches, inliers = theirs["matches"] or 0.0, theirs["inliers"] or 0.0

@@ -42,9 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigError(f"-o {path} must end in {', '.join(WRITERS)}, for these are written")
     refuse_inputs(arguments.files, [_named(word)[1] for word in arguments.results])
     table = build([_read(word) for word in arguments.results], arguments.resize, arguments.against)
-    print(plain(table))
     for path in arguments.files:
         write(path, WRITERS[path.suffix.lower()](table))
+    print(plain(table))
     return OK
 
 

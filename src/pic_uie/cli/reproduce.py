@@ -19,6 +19,7 @@ from pic_uie.errors import ConfigError, EnvironmentMissingError, did_you_mean
 
 QUALITY, ALL = "quality", "all"
 VALIDATION = "uieb-validation-76.txt"
+TRAINING_ONLY = ("plan", "collect", "overrides", "validation", "epochs", "only", "seeds_from", "lsui", "lsui_list")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -157,8 +158,10 @@ def _pages(arguments: argparse.Namespace) -> Path:
 
 
 def _quality(arguments: argparse.Namespace) -> int:
-    if arguments.plan or arguments.collect or arguments.overrides:
-        raise ConfigError("quality trains nothing: --plan, --collect and key=value are for tables of trainings")
+    for name in TRAINING_ONLY:
+        if getattr(arguments, name):
+            option = "key=value" if name == "overrides" else f"--{name.replace('_', '-')}"
+            raise ConfigError(f"quality trains nothing: {option} is for tables of trainings, leave it out")
     from dataclasses import asdict
 
     from pic_uie.cli.progress import Progress
@@ -191,10 +194,10 @@ def _quality(arguments: argparse.Namespace) -> int:
 
 
 def _publish(stem: Path, document: Mapping[str, Any], plain: str, markdown: str) -> None:
-    print(plain)
     data = {".md": markdown, ".json": json.dumps(_strict(document), indent=1, ensure_ascii=False) + "\n"}
     for suffix, content in data.items():
         write(stem.with_name(f"{stem.name}{suffix}"), content)
+    print(plain)
 
 
 def _strict(value: Any) -> Any:

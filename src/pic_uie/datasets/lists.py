@@ -20,10 +20,12 @@ class KnownList:
     Attributes:
         sha256: Of its file; the names are sorted there, so it is also the hash of the set of names.
         used_by: Who reports on it.
+        held_out: Whether the weights in the package have seen none of it.
     """
 
     sha256: str = ""
     used_by: str = ""
+    held_out: bool = False
 
 
 @functools.cache

@@ -24,13 +24,13 @@ class Wishes:
         copy: Copies instead of links.
         scenes: Of FLSea: only these.
         classes: Of URPC: the classes to keep, in the order of their numbers.
-        shares: Of URPC: train, val and test, where no split is published.
+        shares: Of URPC: train, val and test, where no split is published; the default is `voc.SHARES`.
     """
 
     copy: bool = False
     scenes: Sequence[str] = ()
     classes: Sequence[str] = voc.CLASSES
-    shares: Sequence[float] = voc.SHARES
+    shares: Sequence[float] | None = None
 
 
 def check(name: str, folder: Path) -> Found:
@@ -51,24 +51,35 @@ def check(name: str, folder: Path) -> Found:
 
 
 def prepare(name: str, folder: Path, output: Path, wishes: Wishes | None = None) -> list[str]:
-    """Writes a data set in our shape; returns what was done, for people.
+    """Writes a data set in our shape; returns what was done, for people. Nothing is left behind if it fails.
 
     Raises:
-        ConfigError: The output is there already, or lies in the data set.
+        ConfigError: The output is there already, or lies in the data set; a wish that cannot be fulfilled.
         DataError: The folder is not the data set, or something in it cannot be read.
     """
     wishes = wishes or Wishes()
     found = check(name, folder)
     _refuse(folder, output)
     place = _copy if wishes.copy else _link
-    if name == "urpc":
-        return _urpc(folder, output, wishes, place)
-    if name == "flsea":
-        return _place_all(sequences.find(folder, scenes=wishes.scenes), output, place)
-    groups = {part: list(files) for part, files in found.pictures.items() if files}
-    if not groups:
-        raise DataError(f"{folder} has nothing of {name}: {'; '.join(found.complaints)}")
-    return _place_all(groups, output, place)
+    output = Path(os.path.abspath(output))
+    building = output.parent / f".{output.name}.part-{os.getpid()}"
+    building.mkdir(parents=True)
+    try:
+        if name == "urpc":
+            done = _urpc(folder, building, wishes, place)
+        elif name == "flsea":
+            done = _place_all(sequences.find(folder, scenes=wishes.scenes), building, place)
+        else:
+            groups = {part: list(files) for part, files in found.pictures.items() if files}
+            if not groups:
+                raise DataError(f"{folder} has nothing of {name}: {'; '.join(found.complaints)}")
+            done = _place_all(groups, building, place)
+        output.mkdir(exist_ok=True)
+        for path in building.iterdir():
+            os.replace(path, output / path.name)
+    finally:
+        shutil.rmtree(building)
+    return [*done, f"all of it is in {output}"]
 
 
 def _scenes(folder: Path) -> Found:
@@ -79,12 +90,10 @@ def _scenes(folder: Path) -> Found:
     return Found(found, complaints, facts)
 
 
-def _place_all(groups: dict[str, list[Path]], output: Path, place: Callable[[Path, Path], None]) -> list[str]:
-    done = []
+def _place_all(groups: dict[str, list[Path]], building: Path, place: Callable[[Path, Path], None]) -> list[str]:
     for name, files in groups.items():
-        _place(files, output / name, place)
-        done.append(f"{output / name}: {len(files)} pictures")
-    return done
+        _place(files, building / name, place)
+    return [f"{name}: {len(files)} pictures" for name, files in groups.items()]
 
 
 def _place(files: Iterable[Path], folder: Path, place: Callable[[Path, Path], None]) -> None:
@@ -92,29 +101,34 @@ def _place(files: Iterable[Path], folder: Path, place: Callable[[Path, Path], No
     taken: dict[str, Path] = {}
     for file in files:
         if file.stem in taken:
-            raise DataError(f"two pictures would be {file.stem} in {folder}: {taken[file.stem]} and {file}")
+            raise DataError(f"two pictures would be {file.stem} in {folder.name}: {taken[file.stem]} and {file}")
         taken[file.stem] = file
         place(file, folder / file.name)
 
 
-def _urpc(folder: Path, output: Path, wishes: Wishes, place: Callable[[Path, Path], None]) -> list[str]:
-    parts, by = voc.split(voc.pair_up(folder), folder, wishes.shares)
+def _urpc(folder: Path, building: Path, wishes: Wishes, place: Callable[[Path, Path], None]) -> list[str]:
+    every = voc.pair_up(folder)
+    counts = voc.count_boxes(every)
+    absent = [label for label in wishes.classes if not counts[label]]
+    if absent and (tuple(wishes.classes) != voc.CLASSES or len(absent) == len(wishes.classes)):
+        raise ConfigError(f"no box is labelled {', '.join(absent)}: there are {', '.join(sorted(counts)) or 'none'}")
+    parts, by = voc.split(every, folder, wishes.shares)
     dropped = 0
     done = [f"split by {by}"]
     for split, pairs in parts.items():
-        _place((pair.picture for pair in pairs), output / "images" / split, place)
-        labels = output / "labels" / split
+        _place((pair.picture for pair in pairs), building / "images" / split, place)
+        labels = building / "labels" / split
         labels.mkdir(parents=True, exist_ok=True)
         for pair in pairs:
             text, left_out = voc.yolo_label(pair, wishes.classes)
             dropped += left_out
             (labels / f"{pair.picture.stem}.txt").write_text(text, encoding="utf-8")
-        done.append(f"{output / 'images' / split}: {len(pairs)} pictures")
+        done.append(f"images/{split}: {len(pairs)} pictures")
     facts = {split: f"images/{split}" for split in voc.SPLITS} | {"names": dict(enumerate(wishes.classes))}
-    atomic_write(output / "data.yaml", yaml.safe_dump(facts, sort_keys=False).encode())
+    atomic_write(building / "data.yaml", yaml.safe_dump(facts, sort_keys=False).encode())
     if dropped:
         done.append(f"{dropped} boxes left out: classes other than {', '.join(wishes.classes)}, or without area")
-    return [*done, f"{output / 'data.yaml'}: for `pic-uie evaluate detection`"]
+    return [*done, "data.yaml: for `pic-uie evaluate detection`"]
 
 
 def _refuse(folder: Path, output: Path) -> None:

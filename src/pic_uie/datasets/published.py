@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,9 +124,7 @@ def examine_pictures(name: str, folder: Path) -> Found:
         facts.append(f"{role}: {len(files)} pictures in {files[0].parent}")
         if len(files) != part.count:
             complaints.append(f"{role} has {len(files)} pictures, published are {part.count}")
-        doubled = sorted({path.stem for path in files if sum(other.stem == path.stem for other in files) > 1})
-        if doubled:
-            complaints.append(f"{role} has several files named {few(doubled)}")
+        complaints += unreadable(files) + _doubled(role, files)
     if len(pictures) == 2:
         complaints += _pairs(*pictures.values())
     if name == "uieb":
@@ -141,16 +140,29 @@ def examine_sizes(folder: Path) -> Found:
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder")
     pictures: dict[str, list[Path]] = {name: [] for name in SIZES}
-    other = 0
+    other: list[Path] = []
     for path in pictures_below(folder):
-        label = next((name for name, size in SIZES.items() if size == _size(path)), None)
-        if label is None:
-            other += 1
-        else:
-            pictures[label].append(path)
+        size = _size(path)
+        label = next((name for name, wanted in SIZES.items() if size == wanted), None)
+        (pictures[label] if label else other).append(path)
     facts = [f"{name}: {len(found)} pictures of {SIZES[name][0]}x{SIZES[name][1]}" for name, found in pictures.items()]
     complaints = [f"no picture has the size of {name}" for name, found in pictures.items() if not found]
-    return Found(pictures, complaints, [*facts, f"other sizes: {other} pictures"])
+    complaints += unreadable(other)
+    for name, found in pictures.items():
+        complaints += _doubled(name, found)
+    return Found(pictures, complaints, [*facts, f"other sizes: {len(other)} pictures"])
+
+
+def unreadable(files: Sequence[Path]) -> list[str]:
+    """Returns the complaint about pictures whose headers cannot be read, if there are any."""
+    bad = [f"{path.parent.name}/{path.name}" for path in files if _size(path) is None]
+    return [f"{len(bad)} pictures cannot be read: {few(bad)}"] if bad else []
+
+
+def _doubled(role: str, files: Sequence[Path]) -> list[str]:
+    counts = Counter(path.stem for path in files)
+    doubled = sorted(stem for stem, count in counts.items() if count > 1)
+    return [f"{role} has several files named {few(doubled)}"] if doubled else []
 
 
 def _part(folder: Path, part: Part, name: str, only: bool) -> list[Path]:
@@ -180,9 +192,10 @@ def _pairs(inputs: Sequence[Path], targets: Sequence[Path]) -> list[str]:
     return complaints
 
 
-def _size(path: Path) -> tuple[int, int]:
+def _size(path: Path) -> tuple[int, int] | None:
+    """Returns the size that the header of a picture states; None if it cannot be read."""
     try:
         with Image.open(path) as picture:
             return picture.size
-    except (OSError, ValueError, SyntaxError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
+    except (OSError, ValueError, SyntaxError):
+        return None

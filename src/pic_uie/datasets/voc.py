@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from PIL import Image
 
 from pic_uie.datasets.folders import pictures_below
-from pic_uie.datasets.published import Found
+from pic_uie.datasets.published import Found, unreadable
 from pic_uie.datasets.stems import few, read_stems
 from pic_uie.errors import ConfigError, DataError
 
@@ -66,20 +66,24 @@ def pair_up(folder: Path) -> list[Annotated]:
 def examine(folder: Path) -> Found:
     """Counts the pictures and the boxes of each class."""
     pairs = pair_up(folder)
-    counts: Counter[str] = Counter()
-    for pair in pairs:
-        counts.update(box.label for box in read_boxes(pair.annotation))
+    counts = count_boxes(pairs)
     facts = [
         f"{len(pairs)} pictures with annotations",
         *(f"{label}: {count} boxes" for label, count in sorted(counts.items())),
     ]
     unknown = sorted(label for label in counts if label not in (*CLASSES, "waterweeds"))
     complaints = [f"classes that URPC does not have: {few(unknown)}"] if unknown else []
+    complaints += unreadable([pair.picture for pair in pairs])
     annotated = {pair.picture for pair in pairs}
     bare = [path.name for path in pictures_below(folder) if path not in annotated]
     if bare:
         complaints.append(f"{len(bare)} pictures have no annotation and are left out: {few(bare)}")
     return Found({"all": [pair.picture for pair in pairs]}, complaints, facts)
+
+
+def count_boxes(pairs: Sequence[Annotated]) -> Counter[str]:
+    """Returns how many boxes each class has."""
+    return Counter(box.label for pair in pairs for box in read_boxes(pair.annotation))
 
 
 def read_boxes(annotation: Path) -> list[Box]:
@@ -136,20 +140,27 @@ def yolo_label(pair: Annotated, classes: Sequence[str]) -> tuple[str, int]:
 
 
 def split(
-    pairs: Sequence[Annotated], folder: Path, shares: Sequence[float] = SHARES
+    pairs: Sequence[Annotated], folder: Path, shares: Sequence[float] | None = None
 ) -> tuple[dict[str, list[Annotated]], str]:
     """Divides the pictures, and says by what: ImageSets/Main/*.txt where it is published, else by a hash of the name.
 
     Raises:
-        ConfigError: Shares that do not sum to 1.
-        DataError: A published list names pictures that are not there, or one twice.
+        ConfigError: Shares that do not sum to 1, or where a split is published.
+        DataError: A published list names pictures that are not there, or one twice, or there are several.
     """
-    listed = {name: path for name in SPLITS for path in sorted(folder.rglob(f"ImageSets/Main/{name}.txt"))}
+    every = {name: sorted(folder.rglob(f"ImageSets/Main/{name}.txt")) for name in SPLITS}
+    for name, paths in every.items():
+        if len(paths) > 1:
+            raise DataError(f"two lists go by the name {name}: {paths[0]} and {paths[1]}; prepare each folder alone")
+    listed = {name: paths[0] for name, paths in every.items() if paths}
     if set(listed) == set(SPLITS):
+        if shares is not None:
+            raise ConfigError(f"a split is published in {listed['train'].parent}: leave out the shares")
         parts = _listed(pairs, listed)
         left_out = len(pairs) - sum(len(part) for part in parts.values())
         others = f"; {left_out} pictures are in none of its lists and left out" if left_out else ""
         return parts, f"ImageSets/Main{others}"
+    shares = shares or SHARES
     if len(shares) != len(SPLITS) or abs(sum(shares) - 1) > 1e-6 or min(shares) <= 0:
         raise ConfigError(f"three shares that sum to 1 are needed for {', '.join(SPLITS)}, got {shares}")
     ranked = sorted(pairs, key=lambda pair: hashlib.sha256(pair.picture.stem.encode()).hexdigest())

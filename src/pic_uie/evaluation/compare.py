@@ -16,7 +16,7 @@ from pic_uie.evaluation import statistics
 from pic_uie.evaluation.metrics import METRICS
 from pic_uie.evaluation.report import title
 from pic_uie.evaluation.results import Result
-from pic_uie.evaluation.tables import number, render
+from pic_uie.evaluation.tables import interval, number, render
 
 WORST = 10
 
@@ -104,11 +104,11 @@ def summary_table(differences: dict[str, Difference], name_a: str, name_b: str) 
     rows = []
     for metric, d in differences.items():
         decimals = METRICS[metric].decimals
-        mean = float(np.mean(list(d.by_name.values())))
-        interval = f"{number(d.low, decimals, signed=True)} .. {number(d.high, decimals, signed=True)}"
+        mean = statistics.mean(list(d.by_name.values()))
         means = [number(value, decimals) for value in (d.mean_a, d.mean_b)]
         tally = f"{d.wins}:{d.losses}"
-        rows.append([title(metric), *means, number(mean, decimals, signed=True), interval, f"{d.p_value:.2g}", tally])
+        ends = interval(d.low, d.high, decimals, signed=True)
+        rows.append([title(metric), *means, number(mean, decimals, signed=True), ends, f"{d.p_value:.2g}", tally])
     header = ["metric", f"A {name_a}", f"B {name_b}", "B - A", "95 % interval", "Wilcoxon p", "B better : worse"]
     return render(header, rows)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pic_uie.evaluation import statistics
-from pic_uie.evaluation.tables import number, render
+from pic_uie.evaluation.tables import interval, number, render
 from pic_uie.paper import tables as paper
 
 FORMAT = "pic-uie-detection-1"
@@ -69,6 +69,4 @@ def _with_deviation(values: Mapping[str, float | None]) -> str:
 
 
 def _interval(values: Mapping[str, float | None], signed: bool = False) -> str:
-    if values["low"] is None:
-        return "-"
-    return f"{number(values['low'], 3, signed)} .. {number(values['high'], 3, signed)}"
+    return interval(values["low"], values["high"], 3, signed)

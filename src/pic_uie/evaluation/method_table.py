@@ -136,6 +136,12 @@ def _refuse_mixture(results: Sequence[Result]) -> None:
                 f"{first.method} and {result.method} were scored under different protocols "
                 f"({first.protocol['name']} and {result.protocol['name']}): one table is of one protocol"
             )
+        for folder in ("inputs", "references"):
+            if result.protocol.get(folder) != first.protocol.get(folder):
+                raise DataError(
+                    f"{first.method} and {result.method} were scored on different {folder} under one name of protocol "
+                    f"({first.protocol.get(folder)} and {result.protocol.get(folder)}): one table is of one protocol"
+                )
         for resize in result.scores.keys() & first.scores.keys():
             odd = sorted(result.scores[resize].keys() ^ first.scores[resize].keys())
             if odd:
@@ -165,7 +171,7 @@ def _cells(
         for name, seeds in methods.items():
             means = [float(np.mean([row[metric] for row in seed.scores[resize].values()])) for seed in seeds]
             interval = summarise(list(values[name][metric].values()))
-            spread = float(np.std(means, ddof=1)) if len(means) > 1 else None
+            spread = statistics.deviation(means) if len(means) > 1 else None
             cells[name][metric] = Cell(interval.mean, spread, interval, ranks[name])
     return cells
 
@@ -192,8 +198,6 @@ def _tests(
     tests: dict[str, dict[str, Test]] = {}
     for (name, metric, differences, p), holm in zip(raw, corrected, strict=True):
         low, high = statistics.bootstrap_interval(differences)
-        with np.errstate(invalid="ignore"):  # infinities of both signs have no mean
-            mean = float(np.mean(differences))
         ranks = statistics.signed_rank_sum(differences)
-        tests.setdefault(name, {})[metric] = Test(mean, low, high, p, holm, ranks)
+        tests.setdefault(name, {})[metric] = Test(statistics.mean(differences), low, high, p, holm, ranks)
     return tests

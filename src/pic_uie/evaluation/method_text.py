@@ -9,11 +9,15 @@ from collections.abc import Callable
 from pic_uie.evaluation.method_table import BEST, SECOND, Cell, MethodTable, Test
 from pic_uie.evaluation.metrics import METRICS
 from pic_uie.evaluation.report import title
-from pic_uie.evaluation.tables import markdown_table, number, render
+from pic_uie.evaluation.tables import interval, markdown_table, number, render
 
 SURE = 0.05
 LEGEND = (
     "Bold: best; italics: second, as printed. ±: deviation over seeds. Below: 95 % bootstrap interval over pictures."
+)
+TEX_LEGEND = (
+    r"Bold: best; underlined: second, as printed. $\pm$: deviation over seeds. Below: 95\,\% bootstrap interval over "
+    "pictures."
 )
 PLAIN_MARKS = {BEST: "¹", SECOND: "²"}
 
@@ -64,10 +68,9 @@ def markdown(table: MethodTable) -> str:
 def latex(table: MethodTable) -> str:
     """Returns the table for LaTeX with the package booktabs; the best is bold, the second underlined."""
     marks: dict[int, Callable[[str], str]] = {BEST: r"\textbf{{{}}}".format, SECOND: r"\underline{{{}}}".format}
-    header = ["Method", *(f"{_tex(METRICS[m].title)} {_arrow(m)}" for m in table.metrics)]
+    header = ["Method", "Seeds", *(f"{_tex(METRICS[m].title)} {_arrow(m)}" for m in table.metrics)]
     lines = [
-        f"% {caption(table)}",
-        r"\begin{tabular}{l" + "c" * len(table.metrics) + "}",
+        r"\begin{tabular}{lc" + "c" * len(table.metrics) + "}",
         r"\toprule",
         " & ".join(header) + r" \\",
         r"\midrule",
@@ -79,10 +82,14 @@ def latex(table: MethodTable) -> str:
             spread = "" if cell.deviation is None else rf"\,{{\scriptsize$\pm${number(cell.deviation, decimals)}}}"
             star = "$^{*}$" if _is_sure(table, name, metric) else ""
             shown.append(marks.get(cell.rank or 0, str)(number(cell.mean, decimals)) + star + spread)
-        lines.append(" & ".join([_tex(name), *shown]) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
+        ends = [_interval(cell, metric).replace(" .. ", " to ") for metric, cell in cells.items()]
+        lines.append(" & ".join([_tex(name), str(table.seeds[name]), *shown]) + r" \\")
+        lines.append(" & ".join(["", "", *(rf"{{\scriptsize {span}}}" for span in ends)]) + r" \\")
+    notes = [_tex(caption(table)), TEX_LEGEND]
     if table.against:
-        lines.append(rf"% $^*$: differs from {_tex(table.against)}, {METHOD_OF_TEST}, p < {SURE}")
+        notes.append(rf"$^*$: differs from {_tex(table.against)} ({METHOD_OF_TEST}, $p < {SURE}$).")
+    below = [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize", *(f"{note}\n" for note in notes)]
+    lines += [r"\bottomrule", r"\end{tabular}", *below, r"\end{minipage}"]
     return "\n".join(lines) + "\n"
 
 
@@ -117,7 +124,7 @@ def _test_rows(table: MethodTable) -> tuple[list[str], list[list[str]]]:
     for name, tests in table.tests.items():
         for metric, test in tests.items():
             decimals = METRICS[metric].decimals
-            ends = f"{number(test.low, decimals, signed=True)} .. {number(test.high, decimals, signed=True)}"
+            ends = interval(test.low, test.high, decimals, signed=True)
             chances = [f"{test.p:.2g}", f"{test.holm:.2g}"]
             difference = number(test.difference, decimals, signed=True)
             rows.append([name, METRICS[metric].title, difference, ends, *chances, _verdict(test, metric)])
@@ -144,7 +151,7 @@ def _value(cell: Cell, metric: str, sign: str) -> str:
 
 
 def _interval(cell: Cell, metric: str) -> str:
-    return " .. ".join(number(end, METRICS[metric].decimals) for end in (cell.interval.low, cell.interval.high))
+    return interval(cell.interval.low, cell.interval.high, METRICS[metric].decimals)
 
 
 def _arrow(metric: str) -> str:

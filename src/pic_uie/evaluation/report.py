@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pic_uie import weights
+from pic_uie.datasets import lists
 from pic_uie.datasets.names import called
 from pic_uie.evaluation.metrics import METRICS
+from pic_uie.evaluation.protocols import paper_column
 from pic_uie.evaluation.results import Result, Summary
-from pic_uie.evaluation.tables import number, render
+from pic_uie.evaluation.tables import interval, number, render
 from pic_uie.paper import tables as paper
 
 PAPER_RESIZES = ("paper-256", "from-256")  # how most of the paper's numbers were made
@@ -15,14 +18,27 @@ PAPER_RESIZES = ("paper-256", "from-256")  # how most of the paper's numbers wer
 
 def text(result: Result) -> str:
     """Returns the whole report: one table per way of resizing, then the paper's methods with ours below."""
-    column = result.protocol.get("paper")
-    parts = [_heading(result)]
+    column = paper_column(result.protocol)
+    parts = [_heading(result), *caution(result)]
     for resize in result.scores:
         beside = column if column and resize in paper_resizes(column) else None  # others stand in the last table only
         parts.append(f"{resize}\n{_summary_table(result.summaries(resize), beside)}")
     if column:
         parts.append(_paper_table(result, column))
     return "\n\n".join(parts)
+
+
+def caution(result: Result) -> list[str]:
+    """Returns a warning where the weights in the package are scored on pictures that they were trained on."""
+    known = lists.known()
+    listed = result.names.get("list")
+    if listed not in known or known[listed].held_out:
+        return []
+    ours = {weights.load(path).sha256 for path in (weights.DEFAULT_PATH, *weights.NAMED.values())}
+    if result.source.get("weights_sha256") not in ours:
+        return []
+    unseen = ", ".join(name for name, facts in known.items() if facts.held_out)
+    return [f"CAUTION: {result.method} was trained on pictures of {listed}; the known lists it has not seen: {unseen}"]
 
 
 def paper_resizes(column: Mapping[str, str]) -> tuple[str, ...]:
@@ -44,8 +60,7 @@ def _summary_table(summaries: Mapping[str, Summary], column: Mapping[str, str] |
     rows = []
     for name, summary in summaries.items():
         decimals = METRICS[name].decimals
-        interval = f"{number(summary.low, decimals)} .. {number(summary.high, decimals)}"
-        row = [title(name), number(summary.mean, decimals), interval]
+        row = [title(name), number(summary.mean, decimals), interval(summary.low, summary.high, decimals)]
         if column:
             theirs = published.get(name)
             difference = None if theirs is None else summary.mean - theirs

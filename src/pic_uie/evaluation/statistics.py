@@ -17,6 +17,18 @@ CHUNK = 2_000_000  # drawn indices at a time
 Values = NDArray[np.float64]
 
 
+def mean(values: Sequence[float]) -> float:
+    """Returns the mean; infinities of both signs, as differences of infinite PSNRs, have none (NaN)."""
+    with np.errstate(invalid="ignore"):
+        return float(np.mean(values))
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Returns the sample deviation; infinities have none (NaN)."""
+    with np.errstate(invalid="ignore"):
+        return float(np.std(values, ddof=1))
+
+
 def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     """Returns the 95 % percentile bootstrap interval of the mean; the same every time."""
     array = np.asarray(values, dtype=np.float64)

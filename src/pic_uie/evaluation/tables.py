@@ -28,6 +28,12 @@ def number(value: float | None, decimals: int, signed: bool = False) -> str:
     return f"{value:{'+' if signed else ''},.{decimals}f}"
 
 
+def interval(low: float | None, high: float | None, decimals: int, signed: bool = False) -> str:
+    """Returns both ends of an interval; a dash where one of them is missing."""
+    ends = [number(end, decimals, signed) for end in (low, high)]
+    return "-" if "-" in ends else " .. ".join(ends)
+
+
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *others = (
         cell.ljust(width) if column == 0 else cell.rjust(width)

@@ -102,10 +102,11 @@ def claim(data: YoloSet, folder: Path) -> None:
     """Notes in a folder which pictures and labels its copies and detectors are of, wherever these lie.
 
     Raises:
-        ConfigError: The folder is of another set, of this one before it changed, or lies among its pictures.
+        ConfigError: The folder is of another set, of this one before it changed, or lies among its pictures or labels.
     """
     place = folder.resolve()
-    for around in {picture.parent.resolve() for pictures in data.splits.values() for picture in pictures}:
+    every = [picture for split in data.splits.values() for picture in split]
+    for around in {path.parent.resolve() for picture in every for path in (picture, label_file(picture))}:
         if place == around or place in around.parents or around in place.parents:
             raise ConfigError(f"{folder} is a part of the data set, where nothing is written: give -o another name")
     digest = hashlib.sha256()

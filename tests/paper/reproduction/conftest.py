@@ -21,8 +21,10 @@ def reproduce(water, root):
     small = ["size=64", "loss.ms_ssim=0", "optimization.batch=4", "optimization.ema=0.5", "validate_every=9"]
 
     def command(table, output, *extra, epochs="1", settings=small, more=()):
-        options = ["--data", str(water / "data"), "--validation", str(water / "held-out.txt"), "-o", str(output)]
-        options += ["--configs", str(root / "configs"), "--epochs", epochs, "--threads", "1", "--jobs", "1"]
+        options = ["--data", str(water / "data"), "-o", str(output), "--jobs", "1"]
+        if table != "quality":
+            options += ["--validation", str(water / "held-out.txt"), "--configs", str(root / "configs")]
+            options += ["--epochs", epochs, "--threads", "1"]
         return main(["reproduce", table, *settings, *more, *options, *extra])
 
     return command

@@ -214,7 +214,8 @@ def test_quality_sets_methods_into_the_papers_table(reproduce, water, tmp_path, 
     printed = capsys.readouterr().out
     assert "PSNR: PIC-UIE better than SMDR-IS" in printed
     assert "Measured here: small, native, 11 pictures, the whole folder" in printed
-    assert "these are pictures of one's own" in printed
+    assert "these are pictures of one's own: the paper's levels do not compare" in printed
+    assert "to the paper's" not in printed
     assert {verdict["verdict"] for verdict in report["orderings"]} == {"holds"}
 
 
@@ -272,3 +273,9 @@ def test_all_tables_are_collected_into_pages_and_a_summary(reproduce, tmp_path, 
     assert "| width-scan | 1 of 10 |" in summary
     assert not (tmp_path / "runs/width-scan.md").exists()
     assert reproduce("all", tmp_path / "runs", "--collect", "--only", "5x5") == 2
+
+
+@pytest.mark.parametrize("option", [["--epochs", "4"], ["--only", "x"], ["--lsui", "y"], ["--collect"], ["seed=1"]])
+def test_quality_refuses_what_only_trainings_have(reproduce, tmp_path, option, capsys):
+    assert reproduce("quality", tmp_path, *option, settings=[]) == 2
+    assert f"{'key=value' if '=' in option[0] else option[0]} is for tables of trainings" in capsys.readouterr().err

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pic_uie.errors import ConfigError, did_you_mean
 from pic_uie.evaluation.metrics import METRICS, choose
@@ -69,7 +70,7 @@ def load(name_or_file: str) -> Protocol:
     """Reads a protocol: one that comes with the package by its name, or your own by its file.
 
     Raises:
-        ConfigError: Neither, or a file that is not a protocol.
+        ConfigError: Neither, a file that is not a protocol, or one of your own under the name of one of ours.
     """
     if name_or_file in known():
         return load_yaml(Protocol, FOLDER / f"{name_or_file}.yaml")
@@ -78,6 +79,11 @@ def load(name_or_file: str) -> Protocol:
         hint = did_you_mean(name_or_file, known())
         raise ConfigError(f"unknown protocol {name_or_file!r}: {hint} (for your own, name a .yaml file)")
     protocol = load_yaml(Protocol, path)
+    if protocol.name in known() and replace(protocol, list=None, list_sha256=None) != load(protocol.name):
+        raise ConfigError(
+            f"{path} calls itself {protocol.name}, the name of a protocol that comes with the package, and is another "
+            "one: give it a name of its own"
+        )
     if protocol.list is not None:
         protocol = replace(protocol, list=str(path.parent / protocol.list))
     return protocol
@@ -86,3 +92,9 @@ def load(name_or_file: str) -> Protocol:
 def known() -> tuple[str, ...]:
     """Returns the names of the protocols that come with the package."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+
+
+def paper_column(protocol: Mapping[str, Any]) -> Mapping[str, str] | None:
+    """Returns where the paper reports on the pictures of a result's protocol; None for pictures of one's own."""
+    column: Mapping[str, str] | None = protocol.get("paper") if protocol["name"] in known() else None
+    return column

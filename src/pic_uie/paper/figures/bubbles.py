@@ -74,7 +74,9 @@ def measured(result: Result, column: str, metric: str, candidates: Sequence[Path
     protocol = result.protocol
     of = (protocol.get("paper") or {}).get("column")
     if of not in (None, column):
-        raise ConfigError(f"the result of {result.method} is on {of}, not on {column}: choose --column {of}")
+        is_drawn = of in paper.table("quality").rows[0].cells
+        remedy = f"choose --column {of}" if is_drawn else "the paper has no costs beside it"
+        raise ConfigError(f"the result of {result.method} is on {of}, not on {column}: {remedy}")
     resize = next((resize for resize in result.scores if resize in PAPER_RESIZES), None)
     if resize is None:
         raise ConfigError(

@@ -9,9 +9,9 @@ from pic_uie.errors import ConfigError
 from pic_uie.evaluation import protocols
 from pic_uie.evaluation.compare import compare, identified
 from pic_uie.evaluation.metrics import METRICS
-from pic_uie.evaluation.report import title
+from pic_uie.evaluation.report import caution, title
 from pic_uie.evaluation.results import Result, versions
-from pic_uie.evaluation.tables import markdown_table, number, render
+from pic_uie.evaluation.tables import interval, markdown_table, number, render
 from pic_uie.paper import tables as paper
 from pic_uie.paper.reproduction.orderings import Ordering, judge
 from pic_uie.paper.reproduction.report import FORMAT
@@ -51,7 +51,8 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
         "protocol": first.protocol["name"],
         "title": f"{table.title}; {column}",
         "measured": f"{first.protocol['name']}, {resize}, {pictures}",
-        "comparable": first.protocol["name"] in protocols.known(),
+        "comparable": protocols.paper_column(first.protocol) is not None,
+        "cautions": [line for result in results for line in caution(result)],
         "column": column,
         "full": paper.ours(),
         "names": dict(first.names),
@@ -120,8 +121,8 @@ def _tables(report: Mapping[str, Any]) -> list[Table]:
         row = [name]
         for metric in own:
             decimals = METRICS[metric].decimals
-            ends = " .. ".join(number(values[metric][end], decimals) for end in ("low", "high"))
-            row += [number(values[metric]["mean"], decimals), ends]
+            summary = values[metric]
+            row += [number(summary["mean"], decimals), interval(summary["low"], summary["high"], decimals)]
         if to_paper and lead:
             printed = report["paper"].get(name, {}).get(lead)
             difference = None if printed is None else values[lead]["mean"] - printed
@@ -137,7 +138,8 @@ def _tables(report: Mapping[str, Any]) -> list[Table]:
 
 
 def _sentences(report: Mapping[str, Any]) -> list[str]:
-    lines = [] if report["comparable"] else ["these are pictures of one's own: the two tables do not compare"]
+    lines = [*report["cautions"]]
+    lines += [] if report["comparable"] else ["these are pictures of one's own: the paper's levels do not compare"]
     if not report["orderings"]:
         return [*lines, f"no ordering to judge: name {report['full']} and another method of the paper with --method"]
     for verdict in report["orderings"]:

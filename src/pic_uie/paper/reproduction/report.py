@@ -12,7 +12,7 @@ from pic_uie.datasets.names import called
 from pic_uie.evaluation.compare import Difference, compare
 from pic_uie.evaluation.metrics import METRICS
 from pic_uie.evaluation.results import Result, summarise, versions
-from pic_uie.evaluation.tables import number
+from pic_uie.evaluation.tables import interval, number
 from pic_uie.paper import tables as paper
 from pic_uie.paper.reproduction import measure
 from pic_uie.paper.reproduction.measure import Measured
@@ -175,10 +175,7 @@ def _metric_table(report: Mapping[str, Any], column: str, metric: str) -> tuple[
         cell = row["columns"][column][metric]
         ours, difference = cell["ours"], cell["ours_difference"]
         is_full = row["name"] == full
-        interval = "-"
-        if difference:
-            ends = (number(difference[end], decimals, signed=True) for end in ("low", "high"))
-            interval = " .. ".join(ends)
+        ends = interval(difference["low"], difference["high"], decimals, signed=True) if difference else "-"
         rows.append(
             [
                 row["name"],
@@ -187,7 +184,7 @@ def _metric_table(report: Mapping[str, Any], column: str, metric: str) -> tuple[
                 number(ours and ours["mean"], decimals) + _spread(cell.get("ours_seeds", ()), decimals),
                 "-" if is_full else number(cell["paper_difference"], decimals, signed=True),
                 number(difference and difference["mean"], decimals, signed=True),
-                interval,
+                ends,
                 *_verdict(report, row["name"], column, metric),
             ]
         )
