@@ -69,13 +69,15 @@ def _paper(axes: Any, table: paper.Table, column: str, bars: Mapping[int, tuple[
     style = {"ls": "", "marker": "o", "ms": 8, "color": PAPER, "mec": "white", "zorder": 3}
     axes.plot(figures.keys(), figures.values(), label="the paper; brackets: what it says in a sentence", **style)
     for width, difference in figures.items():
-        if difference:  # written beyond our bar of that width, where it covers nothing
-            low, high = bars.get(width, (difference, difference))
-            end, offset = (max(difference, high), 7) if difference > 0 else (min(difference, low), -7)
-            style = {"textcoords": "offset points", "ha": "center", "fontsize": 8.5, "color": PAPER}
+        if difference:  # written on the side away from our bar of that width, where it covers nothing
+            low, high = bars.get(width, (0.0, 0.0))
+            is_above = difference > (low + high) / 2
+            is_in_bar = low < difference < high
+            end, offset = (high if is_above else low) if is_in_bar else difference, 7 if is_above else -7
+            style = {"textcoords": "offset points", "ha": "center", "fontsize": 8.5, "color": PAPER, "bbox": PLAIN}
             text = f"{difference:+.3f}".replace("-", "−")
-            edge = "bottom" if difference > 0 else "top"
-            axes.annotate(text, (width, end), xytext=(0, offset), va=edge, **style)
+            edge = "bottom" if is_above else "top"
+            axes.annotate(text, (width, end), xytext=(0, offset), va=edge, zorder=2, **style)
     for stated in table.orderings:
         if column in stated.columns:
             _sentence(axes, [table.row(name).cells["width"] for name in stated.worse])
