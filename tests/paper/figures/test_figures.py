@@ -60,6 +60,11 @@ def test_a_bubble_is_drawn_where_it_belongs(mine):
     assert bubbles.measured(theirs, "lsui", "psnr", candidates, None).name == "Mine (measured: the whole folder)"
     with pytest.raises(ConfigError, match="is on lsui, not on uieb-90: choose --column lsui"):
         bubbles.measured(theirs, "uieb-90", "psnr", candidates, None)
+    sized = replace(result, protocol={"name": "uiqad-4k", "paper": {"table": "efficiency-downstream", "column": "4k"}})
+    with pytest.raises(ConfigError, match="is on 4k, not on uieb-90: evaluate under uieb-90 or lsui"):
+        bubbles.measured(sized, "uieb-90", "psnr", candidates, None)
+    own = replace(result, protocol={"name": "mine", "paper": {"table": "quality", "column": "uieb-90"}})
+    assert bubbles.measured(own, "uieb-90", "psnr", candidates, None).name == "Mine (measured: mine, the whole folder)"
     scores = {"native": {"0": {"psnr": 99.0}}}
     with pytest.raises(ConfigError, match="was made at native"):
         bubbles.measured(replace(result, scores=scores), "uieb-90", "psnr", candidates, None)

@@ -13,6 +13,7 @@ from pic_uie.datasets.names import called
 from pic_uie.errors import ConfigError, DataError, WeightsError
 from pic_uie.evaluation.compare import identified
 from pic_uie.evaluation.metrics import METRICS
+from pic_uie.evaluation.protocols import paper_column
 from pic_uie.evaluation.report import PAPER_RESIZES
 from pic_uie.evaluation.results import Result, Summary
 from pic_uie.paper import tables as paper
@@ -72,10 +73,10 @@ def measured(result: Result, column: str, metric: str, candidates: Sequence[Path
             or its weights are not among the candidates.
     """
     protocol = result.protocol
-    of = (protocol.get("paper") or {}).get("column")
+    of = (paper_column(protocol) or {}).get("column")
     if of not in (None, column):
         is_drawn = of in paper.table("quality").rows[0].cells
-        remedy = f"choose --column {of}" if is_drawn else "the paper has no costs beside it"
+        remedy = f"choose --column {of}" if is_drawn else "evaluate under uieb-90 or lsui"
         raise ConfigError(f"the result of {result.method} is on {of}, not on {column}: {remedy}")
     resize = next((resize for resize in result.scores if resize in PAPER_RESIZES), None)
     if resize is None:
